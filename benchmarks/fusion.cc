@@ -26,16 +26,13 @@ namespace {
 constexpr char kMeasures[] =
     "Measures the four classical pairs (add + relu, mul + relu, matmul + bias + relu, affine +\n"
     "relu), chains, values with two users, what is moved between two steps, norms, softmax and\n"
-    "gradients of them, with several results,\n"
-    "attention and an MLP as derived, fused, against the same operation by operation, at sizes\n"
-    "in and out of the caches; layers of an MLP by blocks of\n"
-    "rows against layer by layer; softmax and norms of channels by blocks of columns against the\n"
-    "same without; batch norms in training and their gradients; products of one input joined "
-    "against the same apart;\n"
-    "elementwise siblings in one loop against loops of their own; and values that two users\n"
-    "compute again against the same stored.\n"
-    "Notes give the traffic of both, the gain that it allows, and what is stored between\n"
-    "operations.";
+    "gradients of them, with several results, attention and an MLP as derived, fused, against the\n"
+    "same operation by operation, in and out of the caches; layers of an MLP by blocks of rows\n"
+    "against layer by layer; softmax and norms of channels by blocks of columns against the\n"
+    "same without; batch norms in training and their gradients; products of one input joined\n"
+    "against the same apart; elementwise siblings in one loop against loops of their own; and\n"
+    "values that two users compute again against the same stored.\n"
+    "Notes give the traffic of both, the gain that it allows, and what is stored in between.";
 
 constexpr double kNeverSlower = 0.97;  // of the unfused kernel's speed
 constexpr double kTolerance = 1e-4;    // exp() and the order of sums
@@ -160,7 +157,9 @@ std::vector<FusedProgram> programs_of_short_rows(int rows, int columns) {
   return {{"short_rows_softmax", Graph(softmax(x * 0.5F, -1, "y"))},
           {"short_rows_norm", Graph(layer_norm(x, scale, bias, 1e-5, "y"))},
           {"short_rows_norm_gelu", Graph(gelu(layer_norm(x, scale, bias), Gelu::tanh, "y"))},
-          {"short_rows_norm_of_sum", Graph(layer_norm(x + z, scale, bias, 1e-5, "y"))}};
+          {"short_rows_norm_of_sum", Graph(layer_norm(x + z, scale, bias, 1e-5, "y"))},
+          {"short_rows_bias_gelu", Graph(gelu(x + bias, Gelu::tanh, "y"))},
+          {"one_class", Graph(sigmoid(matmul(x, weight("w", f32, {columns, 1})) + 0.5F, "y"))}};
 }
 
 std::vector<FusedProgram> programs_of(int rows, int columns) {
@@ -175,6 +174,7 @@ std::vector<FusedProgram> programs_of(int rows, int columns) {
           {"affine_relu", Graph(relu(x * scale + bias, "y")), 1.4},
           {"chain_of_3", chain_of(3, rows, columns)},
           {"chain_of_8", chain_of(8, rows, columns)},
+          {"log_sigmoid", Graph(neg(log(exp(neg(x)) + 1.0F), "y"))},
           {"layer_norm_relu", Graph(relu(layer_norm(x, scale, bias), "y"))},
           {"rms_norm_residual", Graph(add(rms_norm(x, scale), z, "y"))},
           {"softmax", Graph(softmax(x, -1, "y"))},
@@ -407,7 +407,7 @@ Report run(const ProgramOptions& options) {
     }
   }
   for (const auto& [rows, columns] :
-       {std::pair(20000, 17), {240, 13}, {241, 20}, {5000, 64}, {240, 300}}) {
+       {std::pair(20000, 17), {1000, 5}, {240, 13}, {241, 20}, {5000, 64}, {240, 300}}) {
     for (const FusedProgram& program : programs_of_short_rows(rows, columns)) {
       add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
     }

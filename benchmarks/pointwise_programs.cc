@@ -184,6 +184,30 @@ SmallProgram concat_program() {
           }};
 }
 
+// Pictures of bytes, side by side and with a border around. Their extents are run-time sizes.
+constexpr int kBytesOfRow = 90;
+
+SmallProgram joined_bytes_program() {
+  const Shape shape = {Extent::size("R"), Extent::size("C")};
+  return {"joined_bytes_run_time",
+          Graph(concat({input("a", u8, shape), input("b", u8, shape)}, 1, "y")),
+          [](KernelValues& v) {
+            plain_concat(kRows, kBytesOfRow, kBytesOfRow, v.data<uint8_t>("a"),
+                         v.data<uint8_t>("b"), v.data<uint8_t>("y"));
+          },
+          {{"R", kRows}, {"C", kBytesOfRow}}};
+}
+
+SmallProgram padded_bytes_program() {
+  const Tensor x = input("x", u8, {Extent::size("R"), Extent::size("C")});
+  return {"padded_bytes_run_time",
+          Graph(pad(x, {3, 3}, {3, 3}, 0, "y")),
+          [](KernelValues& v) {
+            plain_pad(kRows, kBytesOfRow, 3, v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          },
+          {{"R", kRows}, {"C", kBytesOfRow}}};
+}
+
 SmallProgram wavelet_program() {
   constexpr int kHalf = kColumns / 2;
   const Axis i("i", kRows), j("j", kHalf);
@@ -229,6 +253,115 @@ SmallProgram quaternions_program(const std::string& name, const Extent& count,
           sizes};
 }
 
+// Two results that read the same.
+SmallProgram complex_planes_program() {
+  constexpr int64_t kNumbers = 10000;
+  const Axis i("i", kNumbers);
+  const auto read = [&](const char* name) { return input(name, f32, {kNumbers})(i); };
+  const Expr a = read("a"), b = read("b"), c = read("c"), d = read("d");
+  return {"complex_planes",
+          Graph({compute("real", {i}, a * c - b * d), compute("imaginary", {i}, a * d + b * c)}),
+          [](KernelValues& v) {
+            plain_complex_planes(kNumbers, v.data<float>("a"), v.data<float>("b"),
+                                 v.data<float>("c"), v.data<float>("d"), v.data<float>("real"),
+                                 v.data<float>("imaginary"));
+          }};
+}
+
+// Three that read the same pixels.
+SmallProgram luma_chroma_program(const std::string& name, const Extent& rows, const Extent& columns,
+                                 const SizeValues& sizes) {
+  const Tensor x = input("x", f32, {rows, columns, 3});
+  const Axis i("i", rows), j("j", columns);
+  const auto plane = [&](const char* plane_name, float r, float g, float b) {
+    return compute(plane_name, {i, j}, r * x(i, j, 0) + g * x(i, j, 1) + b * x(i, j, 2));
+  };
+  const Graph graph({plane("y", 0.25F, 0.5F, 0.25F), plane("u", -0.125F, -0.25F, 0.375F),
+                     plane("v", 0.5F, -0.375F, -0.125F)});
+  return {name, graph,
+          [=](KernelValues& v) {
+            plain_luma_chroma(rows.evaluate(sizes) * columns.evaluate(sizes), v.data<float>("x"),
+                              v.data<float>("y"), v.data<float>("u"), v.data<float>("v"));
+          },
+          sizes};
+}
+
+// Small matrices, whose sizes of 12 and more stand on the diagonal.
+template <typename T>
+void fill_diagonals(int64_t count, int side, T* matrices) {
+  constexpr int kLarge = 12;
+  for (int64_t n = 0; n < count; ++n) {
+    T* matrix = matrices + n * side * side;
+    for (int i = 0; i < side; ++i) {
+      matrix[i * side + i] += kLarge;
+      for (int j = 0; j < i; ++j) matrix[j * side + i] = matrix[i * side + j];
+    }
+  }
+}
+
+SmallProgram inverses_of_2_program(const std::string& name, const Extent& count,
+                                   const SizeValues& sizes) {
+  constexpr int kSide = 2;
+  const Tensor a = input("a", f32, {count, kSide, kSide});
+  const Axis b("b", count), i("i", kSide), j("j", kSide);
+  const Expr det = a(b, 0, 0) * a(b, 1, 1) - a(b, 0, 1) * a(b, 1, 0);
+  const int64_t matrices = count.evaluate(sizes);
+  return {name,
+          Graph(compute("y", {b, i, j}, select(i == j, a(b, 1 - i, 1 - j), -a(b, i, j)) / det)),
+          [=](KernelValues& v) {
+            plain_inverses_of_2(matrices, v.data<float>("a"), v.data<float>("y"));
+          },
+          sizes,
+          kTolerance,
+          [=](KernelValues& v) { fill_diagonals(matrices, kSide, v.data<float>("a")); }};
+}
+
+SmallProgram inverses_of_3_program(const std::string& name, const Extent& count,
+                                   const SizeValues& sizes) {
+  constexpr int kSide = 3;
+  const Tensor a = input("a", f32, {count, kSide, kSide});
+  const Axis b("b", count), i("i", kSide), j("j", kSide);
+  const auto at = [&](const Expr& row, const Expr& column) {
+    return a(b, row % kSide, column % kSide);
+  };
+  Func cofactor("cofactor"), det("det"), y("y");
+  cofactor(b, i, j) = at(j + 1, i + 1) * at(j + 2, i + 2) - at(j + 1, i + 2) * at(j + 2, i + 1);
+  det(b) = a(b, 0, 0) * cofactor(b, 0, 0) + a(b, 0, 1) * cofactor(b, 1, 0) +
+           a(b, 0, 2) * cofactor(b, 2, 0);
+  y(b, i, j) = cofactor(b, i, j) / det(b);
+  const int64_t matrices = count.evaluate(sizes);
+  return {name,
+          Graph(y),
+          [=](KernelValues& v) {
+            plain_inverses_of_3(matrices, v.data<float>("a"), v.data<float>("y"));
+          },
+          sizes,
+          kTolerance,
+          [=](KernelValues& v) { fill_diagonals(matrices, kSide, v.data<float>("a")); }};
+}
+
+// Column by column, each from the matrix that the one before has left.
+SmallProgram cholesky_program(const std::string& name, const Extent& count,
+                              const SizeValues& sizes) {
+  constexpr int kSide = 4;
+  const Axis b("b", count), i("i", kSide), j("j", kSide);
+  Tensor s = input("a", f64, {count, kSide, kSide});
+  for (int k = 0; k < kSide; ++k) {
+    const Expr root = sqrt(s(b, k, k));
+    const Expr column = select(i < k, 0.0, select(i == k, root, s(b, i, k) / root));
+    const Expr rest = s(b, i, j) - s(b, i, k) * s(b, j, k) / s(b, k, k);
+    s = compute("", {b, i, j}, select(j == k, column, select(j > k && i > k, rest, s(b, i, j))));
+  }
+  const int64_t matrices = count.evaluate(sizes);
+  return {
+      name,
+      Graph(compute("y", {b, i, j}, select(i < j, 0.0, s(b, i, j)))),
+      [=](KernelValues& v) { plain_cholesky(matrices, v.data<double>("a"), v.data<double>("y")); },
+      sizes,
+      kTolerance,
+      [=](KernelValues& v) { fill_diagonals(matrices, kSide, v.data<double>("a")); }};
+}
+
 SmallProgram slice_program() {
   return {"slice", Graph(slice(matrix("x"), {kRows - 1, 0}, {-1, kColumns}, {-1, 2}, "y")),
           [](KernelValues& v) {
@@ -262,8 +395,8 @@ SmallProgram gather_program() {
 }  // namespace
 
 std::vector<SmallProgram> pointwise_programs() {
-  constexpr int64_t kNumbers = 100000;
-  const Extent pixels = Extent::size("P");
+  constexpr int64_t kNumbers = 100000, kLines = 200, kWidth = 321, kMatrices = 1000;
+  const Extent pixels = Extent::size("P"), matrices = Extent::size("B");
   return {relu_program(),
           relu_of_maps_program(),
           gelu_program(),
@@ -284,12 +417,22 @@ std::vector<SmallProgram> pointwise_programs() {
           complex_program("complex", kNumbers, {}),
           complex_program("complex_run_time", pixels, {{"P", kNumbers}}),
           quaternions_program("quaternions", kNumbers, {}),
-          quaternions_program("quaternions_run_time", pixels, {{"P", kNumbers}})};
+          quaternions_program("quaternions_run_time", pixels, {{"P", kNumbers}}),
+          complex_planes_program(),
+          luma_chroma_program("luma_chroma", kLines, kWidth, {}),
+          luma_chroma_program("luma_chroma_run_time", Extent::size("H"), Extent::size("W"),
+                              {{"H", kLines}, {"W", kWidth}}),
+          inverses_of_2_program("inverses_of_2", kMatrices, {}),
+          inverses_of_3_program("inverses_of_3", kMatrices, {}),
+          inverses_of_3_program("inverses_run_time", matrices, {{"B", kMatrices}}),
+          cholesky_program("cholesky", kMatrices, {}),
+          cholesky_program("cholesky_run_time", matrices, {{"B", kMatrices}})};
 }
 
 std::vector<SmallProgram> movement_programs() {
-  return {transpose_program(), heads_program(), interleave_program(), concat_program(),
-          slice_program(),     pad_program(),   gather_program(),     wavelet_program()};
+  return {transpose_program(),    heads_program(),       interleave_program(), concat_program(),
+          slice_program(),        pad_program(),         gather_program(),     wavelet_program(),
+          joined_bytes_program(), padded_bytes_program()};
 }
 
 }  // namespace emulsion::benchmarks

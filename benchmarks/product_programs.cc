@@ -113,6 +113,20 @@ SmallProgram batched_matmul_program() {
           }};
 }
 
+// Squares of a picture, each with its cosine transform: all read one small matrix both ways round.
+SmallProgram cosines_program() {
+  constexpr int kSquares = 300, kSide = 8;
+  const Tensor x = input("x", f32, {kSquares, kSide, kSide}), c = input("c", f32, {kSide, kSide});
+  const Axis b("b", kSquares), u("u", kSide), v("v", kSide), i("i", kSide), j("j", kSide);
+  Func rows("rows"), y("y");
+  rows(b, i, v) = sum(j, x(b, i, j) * c(v, j));
+  y(b, u, v) = sum(i, c(u, i) * rows(b, i, v));
+  return {"cosines", Graph(y), [](KernelValues& values) {
+            plain_cosines(kSquares, values.data<float>("x"), values.data<float>("c"),
+                          values.data<float>("y"));
+          }};
+}
+
 SmallProgram small_products_program() {
   constexpr int kBatch = 4096;
   const Tensor x = input("x", f32, {kBatch, 3, 3}), w = input("w", f32, {kBatch, 3, 3});
@@ -222,6 +236,7 @@ std::vector<SmallProgram> product_programs() {
           distances_program(),
           batched_matmul_program(),
           small_products_program(),
+          cosines_program(),
           reshaped_product_program(),
           attention_program(),
           mlp_program()};

@@ -48,6 +48,18 @@ SmallProgram sum_rows_run_time_program() {
           {{"R", kRows}, {"C", kColumns}}};
 }
 
+// The same of bytes, which wrap around, of short rows.
+SmallProgram sum_bytes_program() {
+  constexpr int kBytesOfRow = 90;
+  const Tensor x = input("x", u8, {Extent::size("R"), Extent::size("C")});
+  return {"sum_bytes_run_time",
+          Graph(sum(x, {1}, false, "y")),
+          [](KernelValues& v) {
+            plain_sum_rows(kRows, kBytesOfRow, v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          },
+          {{"R", kRows}, {"C", kBytesOfRow}}};
+}
+
 SmallProgram sum_columns_program() {
   return {"sum_columns", Graph(sum(matrix(), {0}, false, "y")), [](KernelValues& v) {
             plain_sum_columns(kRows, kColumns, v.data<float>("x"), v.data<float>("y"));
@@ -79,6 +91,23 @@ SmallProgram squared_error_program(const std::string& name, const Extent& rows,
           [](KernelValues& v) {
             *v.data<float>("y") =
                 plain_squared_error(kPoints * kValues, v.data<float>("x"), v.data<float>("t"));
+          },
+          sizes, kSumTolerance};
+}
+
+// Of pictures, each channel by itself: as it is trained.
+SmallProgram batch_norm_program(const std::string& name, const Extent& pictures,
+                                const SizeValues& sizes) {
+  constexpr int64_t kPictures = 8, kSide = 28, kChannels = 64;
+  const Tensor x = input("x", f32, {pictures, kSide, kSide, kChannels});
+  const Tensor apart = x - mean(x, {0, 1, 2}, true);
+  const Tensor variance = mean(apart * apart, {0, 1, 2}, true);
+  const auto of_channels = std::make_shared<std::vector<float>>(2 * kChannels);
+  return {name, Graph(mul(apart, 1.0F / sqrt(variance + 1e-5F), "y")),
+          [of_channels](KernelValues& v) {
+            plain_batch_norm(kPictures * kSide * kSide, kChannels, v.data<float>("x"),
+                             of_channels->data(), of_channels->data() + kChannels,
+                             v.data<float>("y"));
           },
           sizes, kSumTolerance};
 }
@@ -236,6 +265,24 @@ SmallProgram rms_norm_program() {
           kSumTolerance};
 }
 
+// The same with channels last.
+SmallProgram group_norm_last_program() {
+  constexpr int kPictures = 4, kGroups = 8, kChannels = 8, kPlaces = 28 * 28;
+  const Tensor x = input("x", f32, {kPictures, kPlaces, kGroups, kChannels});
+  const Tensor apart = x - mean(x, {1, 3}, true);
+  const Tensor variance = mean(apart * apart, {1, 3}, true);
+  const auto of_groups = std::make_shared<std::vector<float>>(2 * kGroups);
+  return {"group_norm_last",
+          Graph(div(apart, sqrt(variance + 1e-5F), "y")),
+          [of_groups](KernelValues& v) {
+            plain_group_norm_last(kPictures, kPlaces, kGroups, kChannels, v.data<float>("x"),
+                                  of_groups->data(), of_groups->data() + kGroups,
+                                  v.data<float>("y"));
+          },
+          {},
+          kSumTolerance};
+}
+
 }  // namespace
 
 std::vector<SmallProgram> reduction_programs() {
@@ -244,11 +291,14 @@ std::vector<SmallProgram> reduction_programs() {
           sum_maps_program(),
           sum_rows_f64_program(),
           sum_rows_run_time_program(),
+          sum_bytes_program(),
           sum_columns_program(),
           sum_columns_run_time_program(),
           sum_all_program(),
           squared_error_program("squared_error", kPoints, {}),
           squared_error_program("squared_error_run_time", Extent::size("P"), {{"P", kPoints}}),
+          batch_norm_program("batch_norm_training", 8, {}),
+          batch_norm_program("batch_norm_training_run_time", Extent::size("B"), {{"B", 8}}),
           max_rows_program(),
           one_hot_program(10, 16),
           histogram_program(),
@@ -257,6 +307,7 @@ std::vector<SmallProgram> reduction_programs() {
           layer_norm_program(),
           rms_norm_program(),
           group_norm_program(),
+          group_norm_last_program(),
           buckets_program("buckets", kRows * kColumns, {}),
           buckets_program("buckets_run_time", Extent::size("N"), {{"N", kRows * kColumns}}),
           argmin_columns_program(),

@@ -123,7 +123,19 @@ SmallProgram square_max_program(const std::string& name, const Extent& height, c
           sizes};
 }
 
-// The same of bytes, which is a dilation.
+// Sums of large windows of a picture of a run-time size.
+SmallProgram box_program() {
+  constexpr int kSize = 15, kLow = 128, kNarrow = 300;
+  const Axis i("i", Extent::size("H")), j("j", Extent::size("W")), a("a", kSize), b("b", kSize);
+  const Tensor x = input("x", f32, {i.extent() + (kSize - 1), j.extent() + (kSize - 1)});
+  return {"box_run_time",
+          Graph(compute("y", {i, j}, sum({a, b}, x(i + a, j + b)))),
+          [](KernelValues& v) { plain_box(kLow, kNarrow, v.data<float>("x"), v.data<float>("y")); },
+          {{"H", kLow}, {"W", kNarrow}},
+          kTolerance};
+}
+
+// The most of a few bytes, which is a dilation.
 SmallProgram dilate_program() {
   const Axis i("i", Extent::size("H")), j("j", Extent::size("W")), a("a", 3), b("b", 3);
   const Tensor x = input("x", u8, {i.extent() + 2, j.extent() + 2});
@@ -334,6 +346,7 @@ std::vector<SmallProgram> window_programs() {
       square_max_program("square_max", kHeight, kWidth, {}),
       square_max_program("square_max_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
       dilate_program(),
+      box_program(),
       max_pool_planes_program(),
       avg_pool_planes_program("avg_pool_planes", 16, 56, 56, {}),
       avg_pool_planes_program("avg_pool_planes_run_time", Extent::size("P"), height, width,

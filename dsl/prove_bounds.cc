@@ -345,8 +345,7 @@ class Prover {
 
   static std::optional<int64_t> number(const Expr& e) {
     auto affine = affine_of(e);
-    if (!affine || !is_number(*affine)) return std::nullopt;
-    return affine->offset.constant_term();
+    return affine && affine->coefficients.empty() ? affine->offset.as_constant() : std::nullopt;
   }
   static bool positive_number(const Expr& e) { return number(e).value_or(0) > 0; }
 

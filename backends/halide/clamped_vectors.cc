@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "backends/halide/first_lanes.h"
 
 namespace emulsion {
 namespace {
@@ -119,26 +122,6 @@ std::optional<Clamp> clamp_in(const Halide::Expr& index) {
   return std::nullopt;
 }
 
-// The last lane for which a condition holds that neighbours are in front of an end, or at it, which
-// is the same for all: ramp < end, ramp <= last.
-std::optional<Halide::Expr> last_lane_of(const Halide::Expr& condition) {
-  const auto* less = condition.as<hi::LT>();
-  const auto* most = condition.as<hi::LE>();
-  if (less == nullptr && most == nullptr) return std::nullopt;
-  const auto* ramp = hi::unwrap_tags(less != nullptr ? less->a : most->a).as<hi::Ramp>();
-  const auto* end = hi::unwrap_tags(less != nullptr ? less->b : most->b).as<hi::Broadcast>();
-  if (ramp == nullptr || end == nullptr || !hi::is_const_one(ramp->stride)) return std::nullopt;
-  return end->value - ramp->base - (less != nullptr ? 1 : 0);
-}
-
-// Of a mask how many lanes it has, when these are the first ones: all of them, or those before an
-// end.
-std::optional<Halide::Expr> lanes_of(const Halide::Expr& mask, int lanes) {
-  if (hi::is_const_one(mask)) return Halide::Expr(lanes);
-  const std::optional<Halide::Expr> last = last_lane_of(hi::unwrap_tags(mask));
-  return last ? std::optional(min(*last + 1, lanes)) : std::nullopt;
-}
-
 // Whether lanes are used in other lanes than they are computed in.
 class LaneMoves : public hi::IRVisitor {
  public:
@@ -213,7 +196,11 @@ Halide::Expr with_names_inside(const Halide::Expr& value) {
 
 class ClampedVectors : public hi::IRMutator {
  public:
-  explicit ClampedVectors(int least_bits) : least_bits_(least_bits) {}
+  using Elements = std::map<std::string, Halide::Expr>;
+
+  // With `elements` vectors of fewer bits are loaded as a whole, else those of more under masks.
+  explicit ClampedVectors(int least_bits, std::optional<Elements> elements = std::nullopt)
+      : least_bits_(least_bits), elements_(std::move(elements)) {}
 
  private:
   using hi::IRMutator::visit;
@@ -222,12 +209,14 @@ class ClampedVectors : public hi::IRMutator {
     Halide::Expr made = hi::IRMutator::visit(op);
     const auto* load = made.as<hi::Load>();
     const int lanes = op->type.lanes();
-    // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
-    const bool can_mask = lanes % 2 == 0 && op->type.bits() >= least_bits_;
     const std::optional<Clamp> clamp = clamp_in(load->index);
+    const bool has_masks = op->type.bits() >= least_bits_;
+    if (elements_) return has_masks ? made : whole_or(made, clamp);
+    // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
+    const bool can_mask = lanes % 2 == 0 && has_masks;
     if (!can_mask || !clamp) return made;
     if (clamp->step > 1) return steps(made, *clamp);
-    const std::optional<Halide::Expr> count = lanes_of(load->predicate, lanes);
+    const std::optional<Halide::Expr> count = first_lanes(load->predicate, lanes);
     return count ? neighbours(*load, *clamp, *count) : made;
   }
 
@@ -248,7 +237,15 @@ class ClampedVectors : public hi::IRMutator {
     return same ? Halide::Expr(op) : hi::Select::make(condition, chosen, other);
   }
 
+  Stmt visit(const hi::Allocate* op) override {
+    if (elements_ && op->extents.size() == 1) {
+      elements_->insert_or_assign(op->name, op->extents[0]);
+    }
+    return hi::IRMutator::visit(op);
+  }
+
   Stmt visit(const hi::Store* op) override {
+    wholes_.clear();
     const Halide::Expr value = with_names_inside(op->value);
     if (value.same_as(op->value)) return hi::IRMutator::visit(op);
     const Stmt made =
@@ -269,6 +266,76 @@ class ClampedVectors : public hi::IRMutator {
                           hi::simplify(index), load.image, load.param, mask, {});
   }
 
+  // The element at an edge, in all lanes. `reads_any`: where it is not said, some lane is read; of
+  // none the memory may not be there.
+  static Halide::Expr edge_of(const hi::Load& load, const Clamp& clamp, const Halide::Expr& lane,
+                              const std::optional<Halide::Expr>& reads_any) {
+    Halide::Expr element =
+        load_at(load, clamp.clamped(clamp.base + lane) + clamp.rest, hi::const_true());
+    if (reads_any) element = if_then_else(*reads_any, element, hi::make_zero(element.type()));
+    return hi::Broadcast::make(element, load.type.lanes());
+  }
+
+  // Undefined: whether any of the first `count` lanes is read is no question.
+  static std::optional<Halide::Expr> reads_any_of(const hi::Load& load, const Clamp& clamp,
+                                                  const Halide::Expr& count) {
+    if (clamp.guard) return *clamp.guard && count > 0;
+    return hi::is_const_one(load.predicate) ? std::nullopt : std::optional(count > 0);
+  }
+
+  static Halide::Expr is_inside_of(const Clamp& clamp, const Bound& bound, int lanes) {
+    const Halide::Expr at = hi::Broadcast::make(bound.value, lanes);
+    return bound.is_most ? clamp.neighbours <= at : clamp.neighbours >= at;
+  }
+
+  static Halide::Expr if_then_else(const Halide::Expr& condition, const Halide::Expr& a,
+                                   const Halide::Expr& b) {
+    return hi::Call::make(a.type(), hi::Call::if_then_else, {condition, a, b},
+                          hi::Call::PureIntrinsic);
+  }
+
+  // Without masks: as a whole where the memory has all of it, else as it is.
+  Halide::Expr whole_or(const Halide::Expr& made, const std::optional<Clamp>& clamp) {
+    const auto* load = made.as<hi::Load>();
+    const int lanes = load->type.lanes();
+    const auto elements = elements_->find(load->name);
+    if (lanes == 1 || elements == elements_->end()) return made;
+    const bool is_masked = !hi::is_const_one(load->predicate);
+    Halide::Expr first, values, fits = hi::const_true();
+    if (!clamp) {
+      const auto* ramp = load->index.as<hi::Ramp>();
+      if (ramp == nullptr || !hi::is_const_one(ramp->stride) || !is_masked) return made;
+      first = ramp->base;
+    } else {
+      if (clamp->step > 1) return made;
+      first = hi::simplify(clamp->base + clamp->rest);
+    }
+    const Halide::Expr whole =
+        load_at(*load, hi::Ramp::make(first, 1, lanes), hi::const_true(lanes));
+    values = whole;
+    if (clamp) {
+      const std::optional<Halide::Expr> count = first_lanes(load->predicate, lanes);
+      if (!count) return made;
+      const std::optional<Halide::Expr> reads_any = reads_any_of(*load, *clamp, *count);
+      if (reads_any) fits = *reads_any;
+      for (const Bound& bound : clamp->bounds) {
+        if (bound.is_most && is_inside(*clamp, bound.value)) continue;
+        const Halide::Expr lane = bound.is_most ? *count - 1 : 0;
+        values = hi::Select::make(is_inside_of(*clamp, bound, lanes), values,
+                                  edge_of(*load, *clamp, lane, reads_any));
+      }
+    }
+    fits = hi::simplify(fits && first >= 0 && first <= elements->second - lanes);
+    Halide::Expr chosen = if_then_else(fits, values, made);
+    // Of two that are equal Halide would take the load out of the conditions around them.
+    const bool is_new = std::all_of(wholes_.begin(), wholes_.end(), [&](const auto& other) {
+      return !hi::equal(other.first, whole) || hi::equal(other.second, chosen);
+    });
+    if (!is_new) return made;
+    wholes_.emplace_back(whole, chosen);
+    return chosen;
+  }
+
   // `count`: of the lanes that read anything, the first ones.
   Halide::Expr neighbours(const hi::Load& load, const Clamp& clamp,
                           const Halide::Expr& count) const {
@@ -278,26 +345,13 @@ class ClampedVectors : public hi::IRMutator {
       mask = hi::is_const_one(mask) ? condition : mask && condition;
     };
     if (clamp.guard) restrict_to(hi::Broadcast::make(*clamp.guard, lanes));
-    const bool reads_all = hi::is_const_one(mask);
-    const Halide::Expr reads_any = clamp.guard ? *clamp.guard && count > 0 : count > 0;
-    // Memory that no lane reads may not be there.
-    const auto edge = [&](const Halide::Expr& lane) {
-      Halide::Expr element =
-          load_at(load, clamp.clamped(clamp.base + lane) + clamp.rest, hi::const_true());
-      if (!reads_all) {
-        element = hi::Call::make(element.type(), hi::Call::if_then_else,
-                                 {reads_any, element, hi::make_zero(element.type())},
-                                 hi::Call::PureIntrinsic);
-      }
-      return hi::Broadcast::make(element, lanes);
-    };
+    const std::optional<Halide::Expr> reads_any = reads_any_of(load, clamp, count);
     std::vector<std::pair<Halide::Expr, Halide::Expr>> beyond;  // and what is read there
     for (const auto& [is_most, bound] : clamp.bounds) {
-      const Halide::Expr at = hi::Broadcast::make(bound, lanes);
-      const Halide::Expr inside = is_most ? clamp.neighbours <= at : clamp.neighbours >= at;
+      const Halide::Expr inside = is_inside_of(clamp, {is_most, bound}, lanes);
       restrict_to(inside);
       if (is_most && is_inside(clamp, bound)) continue;
-      beyond.emplace_back(inside, edge(is_most ? count - 1 : 0));
+      beyond.emplace_back(inside, edge_of(load, clamp, is_most ? count - 1 : 0, reads_any));
     }
     Halide::Expr values = load_at(load, hi::Ramp::make(clamp.base + clamp.rest, 1, lanes), mask);
     for (const auto& [inside, element] : beyond) values = hi::Select::make(inside, values, element);
@@ -336,13 +390,21 @@ class ClampedVectors : public hi::IRMutator {
   Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
 
   const int least_bits_;
-  std::vector<Halide::Expr> ends_;  // last lanes that are used, by the conditions around
+  std::optional<Elements> elements_;  // of memory, by its name
+  std::vector<Halide::Expr> ends_;    // last lanes that are used, by the conditions around
+  std::vector<std::pair<Halide::Expr, Halide::Expr>>
+      wholes_;  // of a store: loads, what they are in
 };
 
 }  // namespace
 
 Stmt mask_clamped_vectors(const Stmt& statement, int least_bits) {
   return ClampedVectors(least_bits).mutate(statement);
+}
+
+Stmt load_whole_vectors(const Stmt& statement, int least_bits,
+                        const std::map<std::string, Halide::Expr>& elements) {
+  return ClampedVectors(least_bits, elements).mutate(statement);
 }
 
 }  // namespace emulsion

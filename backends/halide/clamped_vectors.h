@@ -4,6 +4,9 @@
 // Loads of vectors of neighbours whose index is clamped: lanes beyond an edge of a tensor read the
 // element at the edge. They would be gathered.
 
+#include <map>
+#include <string>
+
 #include "Halide.h"
 
 namespace emulsion {
@@ -22,6 +25,19 @@ namespace emulsion {
 // smallest elements that the vector unit can mask.
 Halide::Internal::Stmt mask_clamped_vectors(const Halide::Internal::Stmt& statement,
                                             int least_bits);
+
+// Of smaller elements, the same and what a tail masks: each vector that all lies in the memory
+// which it is loaded from is loaded as a whole, in lanes too that nothing asks for. Others stay as
+// they are, gathered or element by element under a mask: of a matrix some at its end.
+//
+//   x[min(ramp(i, 1, 16), N - 1)]
+//     ->  i >= 0 && i <= elements - 16 ? select(ramp > N - 1, x[N - 1], x[ramp])
+//                                      : x[min(ramp(i, 1, 16), N - 1)]
+//
+// `elements`: how many there are in the memory of each name that no allocation of the statement
+// has. To be run behind the partition of loops, which would take either way for the likely one.
+Halide::Internal::Stmt load_whole_vectors(const Halide::Internal::Stmt& statement, int least_bits,
+                                          const std::map<std::string, Halide::Expr>& elements);
 
 }  // namespace emulsion
 

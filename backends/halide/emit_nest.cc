@@ -83,6 +83,9 @@ class NestEmitter {
       result_.arguments.push_back(buffer_argument(buffer, place.memory));
     }
     if (buffer.role == BufferRole::output) result_.outputs[place.memory] = place.parameter;
+    Halide::Expr elements = 1;
+    for (const Halide::Expr& extent : extents) elements *= extent;
+    result_.elements[place.memory] = hi::simplify(elements);
     return &scope_.places.insert_or_assign(buffer.name, std::move(place)).first->second;
   }
 

@@ -24,6 +24,7 @@ struct EmittedNest {
   std::vector<Halide::Internal::LoweredArgument> arguments;  // sizes, inputs and weights, outputs
   std::vector<Halide::Buffer<>> constants;
   std::map<std::string, Halide::Parameter> outputs;  // by name of the pointer
+  std::map<std::string, Halide::Expr> elements;      // of inputs, outputs and constants, likewise
 };
 
 // The name of the argument that carries a run-time size.

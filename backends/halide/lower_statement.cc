@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/llvm_options.h"
+#include "backends/halide/masked_stores.h"
+#include "backends/halide/narrow_masks.h"
 #include "backends/halide/one_step_loops.h"
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/split_vectors.h"
@@ -181,11 +184,20 @@ class SeparateLoops : public hi::IRMutator {
   }
 };
 
+// Of the smallest elements of which the instruction set has masks: a masked load of others is a
+// branch for each lane.
+int least_masked_bits(const Halide::Target& target) {
+  constexpr int kNone = 1024;
+  if (target.has_feature(Halide::Target::AVX512_Skylake)) return 8;
+  return target.has_feature(Halide::Target::AVX) ? 32 : kNone;
+}
+
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
 // those that look for what an emitted nest never has (GPU loops, asynchronous producers, tuples,
 // tracing, prefetches of boxes).
 // When Halide is upgraded, compare this list with that file.
-Stmt run_passes(Stmt s, const Halide::Target& target) {
+Stmt run_passes(Stmt s, const Halide::Target& target,
+                const std::map<std::string, Halide::Expr>& elements) {
   s = one_step_loops(s);
   s = NameSharedValues().mutate(s);
   s = hi::simplify(s);
@@ -198,11 +210,8 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
   s = hi::simplify(s);
   s = hi::rewrite_interleavings(s);
   s = hi::simplify(s);
-  // Without masks in the instruction set a masked load is a branch for each lane.
-  if (target.has_feature(Halide::Target::AVX)) {
-    const bool masks_bytes = target.has_feature(Halide::Target::AVX512_Skylake);
-    s = mask_clamped_vectors(s, masks_bytes ? 8 : 32);
-  }
+  const int least_bits = least_masked_bits(target);
+  s = mask_clamped_vectors(s, least_bits);
   // After vectors: what is likely is then known for whole vectors. Must run wherever something is
   // marked as likely, since code generation does not know the mark.
   s = hi::partition_loops(s);
@@ -216,6 +225,9 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
   s = hi::inject_early_frees(s);
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_small_allocations(s);
+  s = load_whole_vectors(s, least_bits, elements);
+  s = store_masked_parts(s, least_bits);
+  s = narrow_masks(s);
   s = hi::common_subexpression_elimination(s);
   s = hi::lower_unsafe_promises(s, target);
   s = hi::flatten_nested_ramps(s);
@@ -247,7 +259,8 @@ Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
   set_llvm_options();
   verify_nest(nest);
   EmittedNest emitted = emit_nest(nest, target.has_feature(Halide::Target::FMA), options);
-  Stmt statement = PrepareForCode(emitted).mutate(run_passes(emitted.statement, target));
+  const Stmt lowered = run_passes(emitted.statement, target, emitted.elements);
+  Stmt statement = PrepareForCode(emitted).mutate(lowered);
   statement = SeparateLoops().mutate(statement);
   std::vector<hi::LoweredFunc> closures;  // the bodies of parallel loops
   statement = hi::lower_parallel_tasks(statement, closures, function, target);

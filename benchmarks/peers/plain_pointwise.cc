@@ -128,14 +128,39 @@ EMULSION_BEST_INSTRUCTIONS void plain_interleave(int64_t colours, int64_t pixels
   }
 }
 
-EMULSION_BEST_INSTRUCTIONS void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b,
-                                             const float* __restrict a, const float* __restrict b,
-                                             float* __restrict y) {
+namespace {
+
+template <typename T>
+inline __attribute__((always_inline)) void join_rows(int64_t rows, int64_t columns_a,
+                                                     int64_t columns_b, const T* __restrict a,
+                                                     const T* __restrict b, T* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) {
-    float* row = y + r * (columns_a + columns_b);
+    T* row = y + r * (columns_a + columns_b);
     std::copy_n(a + r * columns_a, columns_a, row);
     std::copy_n(b + r * columns_b, columns_b, row + columns_a);
   }
+}
+
+template <typename T>
+inline __attribute__((always_inline)) void pad_rows(int64_t rows, int64_t columns, int64_t border,
+                                                    const T* __restrict x, T* __restrict y) {
+  const int64_t width = columns + 2 * border;
+  std::fill_n(y, (rows + 2 * border) * width, T(0));
+  for (int64_t r = 0; r < rows; ++r) {
+    std::copy_n(x + r * columns, columns, y + (r + border) * width + border);
+  }
+}
+
+}  // namespace
+
+EMULSION_BEST_INSTRUCTIONS void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b,
+                                             const float* a, const float* b, float* y) {
+  join_rows(rows, columns_a, columns_b, a, b, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b,
+                                             const uint8_t* a, const uint8_t* b, uint8_t* y) {
+  join_rows(rows, columns_a, columns_b, a, b, y);
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_wavelet(int64_t rows, int64_t half, const float* __restrict x,
@@ -168,6 +193,78 @@ EMULSION_BEST_INSTRUCTIONS void plain_quaternions(int64_t count, const float* __
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_complex_planes(
+    int64_t count, const float* __restrict a, const float* __restrict b, const float* __restrict c,
+    const float* __restrict d, float* __restrict real, float* __restrict imaginary) {
+  for (int64_t i = 0; i < count; ++i) {
+    real[i] = a[i] * c[i] - b[i] * d[i];
+    imaginary[i] = a[i] * d[i] + b[i] * c[i];
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_inverses_of_2(int64_t count, const float* __restrict a,
+                                                    float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float* m = a + 4 * i;
+    const float det = m[0] * m[3] - m[1] * m[2];
+    y[4 * i] = m[3] / det;
+    y[4 * i + 1] = -m[1] / det;
+    y[4 * i + 2] = -m[2] / det;
+    y[4 * i + 3] = m[0] / det;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_inverses_of_3(int64_t count, const float* __restrict a,
+                                                    float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float* m = a + 9 * i;
+    float* inverse = y + 9 * i;
+    const float c0 = m[4] * m[8] - m[5] * m[7];
+    const float c1 = m[5] * m[6] - m[3] * m[8];
+    const float c2 = m[3] * m[7] - m[4] * m[6];
+    const float det = m[0] * c0 + m[1] * c1 + m[2] * c2;
+    inverse[0] = c0 / det;
+    inverse[1] = (m[2] * m[7] - m[1] * m[8]) / det;
+    inverse[2] = (m[1] * m[5] - m[2] * m[4]) / det;
+    inverse[3] = c1 / det;
+    inverse[4] = (m[0] * m[8] - m[2] * m[6]) / det;
+    inverse[5] = (m[2] * m[3] - m[0] * m[5]) / det;
+    inverse[6] = c2 / det;
+    inverse[7] = (m[1] * m[6] - m[0] * m[7]) / det;
+    inverse[8] = (m[0] * m[4] - m[1] * m[3]) / det;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_cholesky(int64_t count, const double* __restrict a,
+                                               double* __restrict y) {
+  constexpr int kSide = 4;
+  for (int64_t n = 0; n < count; ++n) {
+    const double* m = a + n * kSide * kSide;
+    double l[kSide][kSide] = {};
+    for (int i = 0; i < kSide; ++i) {
+      for (int j = 0; j <= i; ++j) {
+        double s = m[i * kSide + j];
+        for (int k = 0; k < j; ++k) s -= l[i][k] * l[j][k];
+        l[i][j] = i == j ? std::sqrt(s) : s / l[j][j];
+      }
+    }
+    for (int i = 0; i < kSide; ++i) {
+      for (int j = 0; j < kSide; ++j) y[(n * kSide + i) * kSide + j] = l[i][j];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_luma_chroma(int64_t count, const float* __restrict x,
+                                                  float* __restrict y, float* __restrict u,
+                                                  float* __restrict v) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float r = x[3 * i], g = x[3 * i + 1], b = x[3 * i + 2];
+    y[i] = 0.25F * r + 0.5F * g + 0.25F * b;
+    u[i] = -0.125F * r - 0.25F * g + 0.375F * b;
+    v[i] = 0.5F * r - 0.375F * g - 0.125F * b;
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_slice(int64_t rows, int64_t columns,
                                             const float* __restrict x, float* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) {
@@ -178,12 +275,13 @@ EMULSION_BEST_INSTRUCTIONS void plain_slice(int64_t rows, int64_t columns,
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_pad(int64_t rows, int64_t columns, int64_t border,
-                                          const float* __restrict x, float* __restrict y) {
-  const int64_t width = columns + 2 * border;
-  std::fill_n(y, (rows + 2 * border) * width, 0.0F);
-  for (int64_t r = 0; r < rows; ++r) {
-    std::copy_n(x + r * columns, columns, y + (r + border) * width + border);
-  }
+                                          const float* x, float* y) {
+  pad_rows(rows, columns, border, x, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_pad(int64_t rows, int64_t columns, int64_t border,
+                                          const uint8_t* x, uint8_t* y) {
+  pad_rows(rows, columns, border, x, y);
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_gather(int64_t count, int64_t rows, int64_t columns,

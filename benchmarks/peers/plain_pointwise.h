@@ -44,16 +44,29 @@ void plain_interleave(int64_t colours, int64_t pixels, const uint8_t* x, uint8_t
 // Rows of a, each followed by the row of b.
 void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b, const float* a,
                   const float* b, float* y);
+void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b, const uint8_t* a,
+                  const uint8_t* b, uint8_t* y);
 // Of each row the means of every two neighbours, and then half of their differences.
 void plain_wavelet(int64_t rows, int64_t half, const float* x, float* y);
 // Products of complex numbers.
 void plain_complex(int64_t count, const float* x, const float* z, float* y);
 // Products of quaternions.
 void plain_quaternions(int64_t count, const float* x, const float* z, float* y);
+// Products of complex numbers, the real parts of which lie apart from the imaginary ones.
+void plain_complex_planes(int64_t count, const float* a, const float* b, const float* c,
+                          const float* d, float* real, float* imaginary);
+// Inverses of matrices of 2 x 2 and of 3 x 3.
+void plain_inverses_of_2(int64_t count, const float* a, float* y);
+void plain_inverses_of_3(int64_t count, const float* a, float* y);
+// Of matrices of 4 x 4 that are symmetric and positive their lower factors.
+void plain_cholesky(int64_t count, const double* a, double* y);
+// Pixels of three colours as a plane of brightness and two of colour.
+void plain_luma_chroma(int64_t count, const float* x, float* y, float* u, float* v);
 // Every second column of every row, from the last row to the first.
 void plain_slice(int64_t rows, int64_t columns, const float* x, float* y);
 // `border` zeros on every side.
 void plain_pad(int64_t rows, int64_t columns, int64_t border, const float* x, float* y);
+void plain_pad(int64_t rows, int64_t columns, int64_t border, const uint8_t* x, uint8_t* y);
 // The row of `table` that each index names, clamped to those that there are.
 void plain_gather(int64_t count, int64_t rows, int64_t columns, const int32_t* index,
                   const float* table, float* y);

@@ -60,6 +60,11 @@ EMULSION_BEST_INSTRUCTIONS void plain_sum_rows(int64_t rows, int64_t columns,
   sum_rows(rows, columns, x, y);
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_sum_rows(int64_t rows, int64_t columns,
+                                               const uint8_t* __restrict x, uint8_t* __restrict y) {
+  sum_rows(rows, columns, x, y);
+}
+
 EMULSION_BEST_INSTRUCTIONS float plain_squared_error(int64_t values, const float* __restrict x,
                                                      const float* __restrict t) {
   float sum = 0;
@@ -72,6 +77,30 @@ EMULSION_BEST_INSTRUCTIONS void plain_sum_columns(int64_t rows, int64_t columns,
   std::fill_n(y, columns, 0.0F);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) y[c] += x[r * columns + c];
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_batch_norm(int64_t rows, int64_t columns,
+                                                 const float* __restrict x, float* __restrict mean,
+                                                 float* __restrict scale, float* __restrict y) {
+  const auto count = static_cast<float>(rows);
+  std::fill_n(mean, columns, 0.0F);
+  std::fill_n(scale, columns, 0.0F);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) mean[c] += x[r * columns + c];
+  }
+  for (int64_t c = 0; c < columns; ++c) mean[c] /= count;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      const float apart = x[r * columns + c] - mean[c];
+      scale[c] += apart * apart;
+    }
+  }
+  for (int64_t c = 0; c < columns; ++c) scale[c] = 1 / std::sqrt(scale[c] / count + kEpsilon);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      y[r * columns + c] = (x[r * columns + c] - mean[c]) * scale[c];
+    }
   }
 }
 
@@ -140,6 +169,40 @@ EMULSION_BEST_INSTRUCTIONS void plain_group_norm(int64_t groups, int64_t values,
     for (int64_t i = 0; i < values; ++i) squares += (x[i] - mean) * (x[i] - mean);
     const float scale = 1 / std::sqrt(squares / static_cast<float>(values) + kEpsilon);
     for (int64_t i = 0; i < values; ++i) y[i] = (x[i] - mean) * scale;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_group_norm_last(
+    int64_t pictures, int64_t places, int64_t groups, int64_t channels, const float* __restrict x,
+    float* __restrict mean, float* __restrict scale, float* __restrict y) {
+  const auto count = static_cast<float>(places * channels);
+  const int64_t values = groups * channels;  // of a place
+  for (int64_t n = 0; n < pictures; ++n, x += places * values, y += places * values) {
+    std::fill_n(mean, groups, 0.0F);
+    std::fill_n(scale, groups, 0.0F);
+    for (int64_t p = 0; p < places; ++p) {
+      for (int64_t g = 0; g < groups; ++g) {
+        for (int64_t c = 0; c < channels; ++c) mean[g] += x[(p * groups + g) * channels + c];
+      }
+    }
+    for (int64_t g = 0; g < groups; ++g) mean[g] /= count;
+    for (int64_t p = 0; p < places; ++p) {
+      for (int64_t g = 0; g < groups; ++g) {
+        for (int64_t c = 0; c < channels; ++c) {
+          const float apart = x[(p * groups + g) * channels + c] - mean[g];
+          scale[g] += apart * apart;
+        }
+      }
+    }
+    for (int64_t g = 0; g < groups; ++g) scale[g] = 1 / std::sqrt(scale[g] / count + kEpsilon);
+    for (int64_t p = 0; p < places; ++p) {
+      for (int64_t g = 0; g < groups; ++g) {
+        for (int64_t c = 0; c < channels; ++c) {
+          const int64_t i = (p * groups + g) * channels + c;
+          y[i] = (x[i] - mean[g]) * scale[g];
+        }
+      }
+    }
   }
 }
 
@@ -326,6 +389,29 @@ EMULSION_BEST_INSTRUCTIONS void plain_nearest(int64_t points, int64_t centres,
       }
     }
     y[p] = nearest;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_cosines(int64_t count, const float* __restrict x,
+                                              const float* __restrict c, float* __restrict y) {
+  constexpr int kSide = 8;
+  for (int64_t b = 0; b < count; ++b) {
+    const float* square = x + b * kSide * kSide;
+    float rows[kSide][kSide];
+    for (int i = 0; i < kSide; ++i) {
+      for (int v = 0; v < kSide; ++v) {
+        float s = 0;
+        for (int j = 0; j < kSide; ++j) s += square[i * kSide + j] * c[v * kSide + j];
+        rows[i][v] = s;
+      }
+    }
+    for (int u = 0; u < kSide; ++u) {
+      for (int v = 0; v < kSide; ++v) {
+        float s = 0;
+        for (int i = 0; i < kSide; ++i) s += c[u * kSide + i] * rows[i][v];
+        y[(b * kSide + u) * kSide + v] = s;
+      }
+    }
   }
 }
 

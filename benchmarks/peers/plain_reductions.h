@@ -11,6 +11,7 @@ namespace emulsion::benchmarks {
 // y[r] = sum over c of x[r, c].
 void plain_sum_rows(int64_t rows, int64_t columns, const float* x, float* y);
 void plain_sum_rows(int64_t rows, int64_t columns, const double* x, double* y);
+void plain_sum_rows(int64_t rows, int64_t columns, const uint8_t* x, uint8_t* y);
 // The mean of (x[i] - t[i])^2.
 float plain_squared_error(int64_t values, const float* x, const float* t);
 // y[c] = sum over r of x[r, c].
@@ -28,6 +29,14 @@ void plain_argmax_rows(int64_t rows, int64_t columns, const float* x, int32_t* y
 void plain_softmax(int64_t rows, int64_t columns, const float* x, float* y);
 // y[g, c, p] = (x[g, c, p] - mean of x[g]) / sqrt(its variance + 1e-5), for groups of channels.
 void plain_group_norm(int64_t groups, int64_t values, const float* x, float* y);
+// The same of x[n, p, g, c], pictures of places, each group of channels of a picture by itself;
+// `mean` and `scale` have room for the groups of a picture.
+void plain_group_norm_last(int64_t pictures, int64_t places, int64_t groups, int64_t channels,
+                           const float* x, float* mean, float* scale, float* y);
+// y[r, c] = (x[r, c] - mean of column c) / sqrt(its variance + 1e-5); `mean` and `scale` have room
+// for the columns.
+void plain_batch_norm(int64_t rows, int64_t columns, const float* x, float* mean, float* scale,
+                      float* y);
 // y[r, c] = (x[r, c] - mean of row r) / sqrt(its variance + 1e-5) * gamma[c] + beta[c].
 void plain_layer_norm(int64_t rows, int64_t columns, const float* x, const float* gamma,
                       const float* beta, float* y);
@@ -60,6 +69,8 @@ void plain_distances(int64_t m, int64_t n, int64_t d, const float* x, const floa
 void plain_nearest(int64_t points, int64_t centres, const float* x, const float* z, int32_t* y);
 // Products of matrices of 3 x 3.
 void plain_small_products(int64_t count, const float* x, const float* w, float* y);
+// Of squares of 8 x 8 the products c x c', as a cosine transform has them.
+void plain_cosines(int64_t count, const float* x, const float* c, float* y);
 // Of the rows of q, k and v, [steps, heads * depth], each head by itself:
 // softmax(q * transposed(k) / sqrt(depth)) * v. `scores` has room for `steps`.
 void plain_attention(int64_t steps, int64_t heads, int64_t depth, const float* q, const float* k,

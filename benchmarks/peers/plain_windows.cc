@@ -270,6 +270,20 @@ EMULSION_BEST_INSTRUCTIONS void plain_square_max(int64_t height, int64_t width, 
   square_max(height, width, x, y);
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_box(int64_t height, int64_t width, const float* __restrict x,
+                                          float* __restrict y) {
+  constexpr int64_t kSize = 15;
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      float sum = 0;
+      for (int64_t ky = 0; ky < kSize; ++ky) {
+        for (int64_t kx = 0; kx < kSize; ++kx) sum += x[(i + ky) * (width + kSize - 1) + j + kx];
+      }
+      y[i * width + j] = sum;
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_dilate(int64_t height, int64_t width, const uint8_t* x,
                                              uint8_t* y) {
   square_max(height, width, x, y);

@@ -40,7 +40,9 @@ void plain_filter(int64_t count, const float* x, const float* taps, float* y);
 void plain_labels(int64_t height, int64_t width, const int32_t* x, const uint8_t* mask, int32_t* y);
 // The most of 3 x 3 pixels: x has two rows and columns more.
 void plain_square_max(int64_t height, int64_t width, const float* x, float* y);
-// The same of bytes.
+// The sums of 15 x 15 pixels: x has 14 rows and columns more.
+void plain_box(int64_t height, int64_t width, const float* x, float* y);
+// The most of 3 x 3 bytes.
 void plain_dilate(int64_t height, int64_t width, const uint8_t* x, uint8_t* y);
 
 // Of each plane the most of nine pixels, at every second place; x has 2 * height + 1 rows and

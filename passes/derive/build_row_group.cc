@@ -175,9 +175,7 @@ class InlineMembers {
   }
 
  private:
-  // In instructions: what takes less time than to store an element and to load it again, and what
-  // an expression may grow to.
-  static constexpr int64_t kAsALoad = 2, kMost = 16;
+  static constexpr int64_t kMost = 16;  // instructions that an expression may grow to
 
   // What an element costs, with all that is inline in it; nothing when it combines elements or
   // costs too much, or reads along its row elsewhere than at its own place: vectors of that may be
@@ -189,18 +187,14 @@ class InlineMembers {
     for (const OpPtr& operand : operands(op)) {
       const std::optional<Reads> reads = reads_of(*operand, op, operand->shape.size());
       if (!reads) return std::nullopt;
-      if (is_one_for_a_row(*reads, member)) continue;
+      if (is_one_for_a_row(*reads, member) || is_one_for_a_vector(*reads)) continue;
       if (!reads_at_own_place(*operand, op)) return std::nullopt;
       const auto inlined = costs_.find(operand.get());
       ++rows;
       if (inlined == costs_.end()) continue;
       cost += inlined->second * static_cast<int64_t>(reads->all.size());
     }
-    const auto add = [&](const Op& computed) {
-      visit(computed.body, [&](const Expr& e) { cost += cost_of(e.node()); });
-    };
-    if (op.kind == OpKind::compute) add(op);
-    for (const OpPtr& inner : op.members) add(*inner);
+    cost += instructions_of(op);
     if (rows > 1) cost += kAsALoad;  // each of these is loaded
     return cost <= kMost ? std::optional(cost) : std::nullopt;
   }
@@ -218,26 +212,6 @@ class InlineMembers {
     });
   }
 
-  static int64_t cost_of(const ExprNode& e) {
-    switch (e.op) {
-      case ExprOp::constant:
-      case ExprOp::axis:
-      case ExprOp::size:
-      case ExprOp::read:
-        return 0;
-      case ExprOp::neg:
-      case ExprOp::abs:
-      case ExprOp::add:
-      case ExprOp::sub:
-      case ExprOp::mul:
-      case ExprOp::min:
-      case ExprOp::max:
-        return 1;
-      default:
-        return kAsALoad + 1;
-    }
-  }
-
   bool is_one_for_a_row(const Reads& reads, const RowGroup::Member& member) const {
     return std::all_of(reads.all.begin(), reads.all.end(), [&](const std::vector<Affine>& read) {
       for (size_t at = 0; at < reads.axes.size(); ++at) {
@@ -247,6 +221,17 @@ class InlineMembers {
         if (std::any_of(read.begin(), read.end(), moves)) return false;
       }
       return true;
+    });
+  }
+
+  // Whether each read is of one value for all places along the last axis, at those of its others.
+  static bool is_one_for_a_vector(const Reads& reads) {
+    return std::all_of(reads.all.begin(), reads.all.end(), [&](const std::vector<Affine>& read) {
+      return std::all_of(read.begin(), read.end(), [&](const Affine& index) {
+        if (index.coefficients.empty()) return true;
+        return std::any_of(reads.axes.begin(), reads.axes.end() - 1,
+                           [&](const Axis& axis) { return is_axis(index, axis); });
+      });
     });
   }
 

@@ -136,6 +136,25 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
   return bytes >= static_cast<double>(kPagesAtHand * kPage) ? column_at : std::nullopt;
 }
 
+std::optional<size_t> pays_to_turn_once(const Op& op, const Expr& read,
+                                        const std::vector<size_t>& outer_axes,
+                                        const Target& target) {
+  if (outer_axes.empty() || is_along(read, op.axes.back())) return std::nullopt;
+  for (const size_t at : outer_axes) {
+    if (mentions(read, op.axes[at].name())) return std::nullopt;
+  }
+  int64_t rows = 1;  // of all; a run-time size counts as many
+  for (size_t i = 0; i + 1 < op.axes.size(); ++i) {
+    rows = saturated_product(rows, op.shape[i].as_constant().value_or(kRowsForTurned));
+  }
+  const Op& operand = *read->tensor;
+  const std::optional<int64_t> elements = element_count(operand.shape);
+  if (rows < kRowsForTurned || !elements) return std::nullopt;
+  const int64_t bytes = saturated_product(*elements, size_in_bytes(operand.dtype));
+  if (bytes > target.l1_bytes / 2) return std::nullopt;
+  return column_of_operand(op, read, op.axes.back().name());
+}
+
 bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
                             const Target& target) {
   const Axis& last = op.reduction_axes.back();

@@ -48,6 +48,11 @@ std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const st
 std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const std::string& column,
                                           const RegisterTile& tile, std::optional<int64_t> rows,
                                           std::optional<int64_t> columns, bool lies_across);
+// The same of a small operand that does not lie along the columns, and that all which the outer
+// axes say read: if these are enough rows together, it is turned once for all of them.
+std::optional<size_t> pays_to_turn_once(const Op& op, const Expr& read,
+                                        const std::vector<size_t>& outer_axes,
+                                        const Target& target);
 // Whether the columns' operand is contiguous along the reduction and not along the columns, so that
 // vectors of columns would be gathered: lanes of the reduction read it as it lies. Of a run-time
 // length where there is one axis of columns.

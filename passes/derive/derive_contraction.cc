@@ -13,12 +13,6 @@
 namespace emulsion {
 namespace {
 
-size_t position_of(const Op& op, const std::string& axis) {
-  const std::optional<size_t> position = axis_index(op.axes, axis);
-  EMULSION_CHECK(position, "{} has no axis {}", op.name, axis);
-  return *position;
-}
-
 constexpr int64_t kTilesForCore = 4;
 
 enum class Shared : uint8_t { nothing, outer, columns, rows };
@@ -84,6 +78,9 @@ class ContractionDeriver {
     std::optional<size_t> copied;
     if (!packed_) {
       copied = pays_to_copy_panels(op_, c_.b, column().name(), tile_, rows_, columns_, lies_across);
+    }
+    if (!packed_ && !copied && !lies_across) {
+      copied = turned_once_ = pays_to_turn_once(op_, c_.b, outer_axes_, target_);
     }
     if (!packed_ && !copied && has_rows_of_any_length()) return false;
     if (!packed_ && !copied && is_better_as_reduction(op_, c_, column(), target_)) {
@@ -262,7 +259,7 @@ class ContractionDeriver {
     const bool contiguous = copied && *copied + 1 == c_.b->args.size() && !lies_across;
     if (copied && !(rows_outside && contiguous)) {
       copy_panels(*c_.b->tensor, *copied, accumulator_, result_.name,
-                  rows_outside ? std::nullopt : std::optional<Axis>(loops_.panel), tile_,
+                  rows_outside || turned_once_ ? std::nullopt : std::optional(loops_.panel), tile_,
                   schedule_);
     }
   }
@@ -271,7 +268,7 @@ class ContractionDeriver {
     if (!has_register_tiles(op_)) return false;
     c_ = match_tiles(op_).value();
     columns_ = op_.shape[column_at_].as_constant();
-    if (!c_.row_axes.empty()) row_at_ = position_of(op_, c_.row_axes.back());
+    if (!c_.row_axes.empty()) row_at_ = axis_index(op_.axes, c_.row_axes.back());
     rows_ = row_at_ ? op_.shape[*row_at_].as_constant() : std::optional<int64_t>(1);
     if (columns_ == 0 || rows_ == 0) return false;
     for (size_t i = 0; i < column_at_; ++i) {
@@ -472,7 +469,8 @@ class ContractionDeriver {
   std::vector<size_t> outer_axes_;
   std::optional<int64_t> outer_extent_ = 1;
   bool packed_ = false, is_packed_already_ = false, masked_ = false, is_flat_ = false;
-  std::optional<int64_t> panel_;  // its width, when that is fixed already
+  std::optional<size_t> turned_once_;  // of the columns' operand the axis, as `copied`
+  std::optional<int64_t> panel_;       // its width, when that is fixed already
   RegisterTile tile_;
   TileLoops loops_;
   std::string accumulator_;

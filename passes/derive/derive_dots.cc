@@ -15,8 +15,12 @@ namespace {
 // A shorter reduction takes more time to add its lanes up than in them. As long as the longest
 // vector there is, so that of a weight every target says the same.
 constexpr int64_t kLeastSteps = 64;
-bool is_long(const Axis& reduction) {
-  return reduction.extent().as_constant().value_or(0) >= kLeastSteps;
+// But of one column, of which a tile has a lane in each vector: results of these are put together
+// across the rows, and LLVM then turns the sums in every step of the loop. Fewer steps are pixels.
+constexpr int64_t kLeastStepsOfOne = 5;
+bool is_long(const Axis& reduction, bool is_one_column) {
+  const int64_t least = is_one_column ? kLeastStepsOfOne : kLeastSteps;
+  return reduction.extent().as_constant().value_or(0) >= least;
 }
 
 constexpr int64_t kMostColumns = 4;
@@ -114,7 +118,8 @@ std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weigh
   const Axis& reduction = op.reduction_axes.back();
   const size_t last = op.axes.size() - 1;
   const std::optional<int64_t> columns = op.shape[last].as_constant();
-  if (!is_long(reduction) || !others_step_along(c, reduction)) return std::nullopt;
+  const bool is_one = columns == 1 && !c.row_axes.empty();
+  if (!is_long(reduction, is_one) || !others_step_along(c, reduction)) return std::nullopt;
   const bool b_along = steps_along(c.b, reduction, c);
   if (c.row_axes.empty() || !columns || *columns > kMostColumns) {
     // Few rows by columns, or a vector by columns.
@@ -122,7 +127,7 @@ std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weigh
   }
   // A packed weight lies as every target wants it, so whether it is packed no target decides.
   const size_t rows = axis_index(op.axes, c.row_axes.back()).value();
-  if (*columns == 1) return b_along ? std::optional(Dots{rows, last, false}) : std::nullopt;
+  if (is_one) return b_along ? std::optional(Dots{rows, last, false}) : std::nullopt;
   const bool few = *columns <= most_columns(op, target);
   if (*columns > 2 && (is_weight || !few)) return std::nullopt;
   if (b_along) return Dots{rows, last, false};

@@ -27,16 +27,22 @@ int64_t vectors_under_way(const Op& op, int64_t lanes, bool in_blocks) {
   return std::clamp<int64_t>(*extent / lanes, 1, kMostVectors);
 }
 
-// How many steps of the axis outside a run-time last one are summed side by side, a line of lanes
-// each: of one vector each addition would wait for the one before. Of two axes, as the rows and
-// columns of a picture, adding up the lines would take as long as a small picture.
+// How many steps of the axis outside the last one are summed side by side, a line of lanes each: of
+// one vector each addition would wait for the one before. Of two axes of which the last is a
+// run-time size, as the rows and columns of a picture, adding up the lines would take as long as a
+// small picture. Of a short one that is a number as many of many rows make up for it.
 int64_t rows_under_way(const Op& op, int64_t vectors, bool in_blocks, int64_t most_vectors) {
   constexpr size_t kLeastAxes = 3;
-  constexpr int64_t kMostRows = 2;
+  constexpr int64_t kMostRows = 2, kManyRows = 64;
   const std::vector<Axis>& axes = op.reduction_axes;
-  if (in_blocks || axes.size() < kLeastAxes || axes.back().extent().is_constant()) return 1;
+  if (in_blocks || axes.size() < 2) return 1;
+  const std::optional<int64_t> outer = axes[axes.size() - 2].extent().as_constant();
+  if (axes.back().extent().is_constant()) {
+    return outer.value_or(0) < kManyRows ? 1 : std::max<int64_t>(1, most_vectors / vectors);
+  }
+  if (axes.size() < kLeastAxes) return 1;
   const int64_t rows = std::min(kMostRows, most_vectors / vectors);
-  return axes[axes.size() - 2].extent().as_constant().value_or(rows) < rows ? 1 : rows;
+  return outer.value_or(rows) < rows ? 1 : rows;
 }
 
 // Of a row that is shorter than a vector there are shorter vectors.
@@ -64,8 +70,9 @@ void reduce_rows_in_lanes(const Op& op, int64_t rows, const Axis& lane, int64_t 
   order.insert(order.end(), axes.rbegin(), axes.rend());
   std::vector<Axis> storage = {lane, row};
   storage.insert(storage.end(), op.axes.rbegin(), op.axes.rend());
-  (*schedule)[of_rows].reorder(order).reorder_storage(storage).partition(last).store_in(
-      Memory::registers);
+  (*schedule)[of_rows].reorder(order).reorder_storage(storage);
+  if (!last.extent().exact_quotient(step)) (*schedule)[of_rows].partition(last);
+  (*schedule)[of_rows].store_in(Memory::registers);
   if (!outer.extent().exact_quotient(rows)) (*schedule)[of_rows].partition(outer);
   for (const std::string& name : {all, of_rows}) {
     StageSchedule& stage = (*schedule)[name];

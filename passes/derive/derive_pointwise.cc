@@ -214,6 +214,14 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
   }
 }
 
+bool needs_what_it_lacks(const Op& op, const Target& target) {
+  const Axis& along = op.axes[vector_axis(op, target)];
+  const bool is_exact = along.extent().exact_quotient(value_lanes(op, target)).has_value();
+  if (along.extent().is_constant() || is_exact || crosses(op, target)) return false;
+  if (borders_at(along, borders_by_axis(op)) > 0) return lacks_masks(op, target);
+  return needs_elements(op, target) || is_clamped_along(op, along);
+}
+
 bool wakes_threads(const Op& op, const Target& target) {
   return wakes_threads(std::vector<const Op*>{&op}, target);
 }
@@ -392,16 +400,6 @@ void derive_where(const Expr& condition, const Points& points, const Target& tar
   stage->specialize(condition);
   const auto shared = derive_points(points, target, {always, fills_vector}, stage);
   if (shared && always) stage->parallel(*shared);
-}
-
-// Whether rows whose length is no number need masks in their last vector that the target lacks, or
-// between the ends of what they read.
-bool needs_what_it_lacks(const Op& op, const Target& target) {
-  const Axis& along = op.axes[vector_axis(op, target)];
-  const bool is_exact = along.extent().exact_quotient(value_lanes(op, target)).has_value();
-  const bool has_ends = borders_at(along, borders_by_axis(op)) > 0;
-  return !along.extent().is_constant() && !is_exact && !has_ends && !crosses(op, target) &&
-         (needs_elements(op, target) || is_clamped_along(op, along));
 }
 
 // Of rows of a run-time length, where a condition holds, if there is one. Where they are as long as

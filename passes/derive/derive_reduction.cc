@@ -32,18 +32,6 @@ bool is_long(const Op& sums) {
   return steps_of_sum(sums, kLong) >= kLong;
 }
 
-}  // namespace
-
-std::vector<Extent> work_of_sums(const Op& op) {
-  std::vector<Extent> work = op.shape;
-  for (const Axis& axis : op.reduction_axes) {
-    if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
-  }
-  return work;
-}
-
-namespace {
-
 bool has_several_vectors(const Axis& axis, int64_t lanes) {
   return axis.extent().as_constant().value_or(2 * lanes) >= 2 * lanes;
 }
@@ -97,7 +85,7 @@ ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bo
 // Where what is read along the columns is the same for several rows, it is read once for them. Else
 // there are several rows where one has few vectors of long sums: each addition would wait for the
 // one before. Of a run-time number of rows, and of one that has no divisor, the last rows are
-// computed with others again.
+// computed with others again: where little is saved, of rows of a single vector alone.
 ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes) {
   constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostOfTile = 10, kFewVectors = 2;
   const Op& op = *sums.front();
@@ -112,8 +100,9 @@ ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes) {
   for (int64_t count = std::min(kMostRows, kMostOfTile / few); count > 1; --count) {
     if (rows.exact_quotient(count)) return {count, of_tile};
   }
-  if (!shared || rows.as_constant().value_or(kRunTimeRows) < kRunTimeRows) return {1, width};
-  return {kRunTimeRows, of_tile};
+  const bool has_many = rows.as_constant().value_or(kRunTimeRows) >= kRunTimeRows;
+  return has_many && (shared || vectors == 1) ? ColumnTile{kRunTimeRows, of_tile}
+                                              : ColumnTile{1, width};
 }
 
 // The sums of a tile; `most`: how many steps of these are added without loops.
@@ -341,6 +330,14 @@ void share_narrow_or_wide_sums(const Op& sums, const Op& result, const ColumnTil
 }
 
 }  // namespace
+
+std::vector<Extent> work_of_sums(const Op& op) {
+  std::vector<Extent> work = op.shape;
+  for (const Axis& axis : op.reduction_axes) {
+    if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
+  }
+  return work;
+}
 
 std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule) {
   if (&sums != &result) return sums.name;

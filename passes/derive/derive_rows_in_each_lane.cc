@@ -31,12 +31,13 @@ void unroll_all(const std::vector<Axis>& loops, StageSchedule* stage) {
   for (const Axis& loop : loops) stage->unroll(loop);
 }
 
-// Of what has loops over the elements of a row, others for each of a few lengths. `enough`: where
-// threads share `tasks`, if they do.
+// Of what has loops over the elements of a row, others for each of a few lengths, if it has not one
+// that is known. `enough`: where threads share `tasks`, if they do.
 void unroll_by_length(const std::vector<Axis>& loops, const Expr& length,
                       const std::optional<Expr>& enough, const Axis& tasks, StageSchedule* stage) {
   constexpr int64_t kLeastElements = 2, kMostElements = 4;
-  if (loops.empty()) return;
+  if (!length.defined()) unroll_all(loops, stage);
+  if (!length.defined() || loops.empty()) return;
   for (int64_t elements = kLeastElements; elements <= kMostElements; ++elements) {
     const Expr is_so_long = length == int_constant(elements);
     if (enough) {
@@ -51,11 +52,13 @@ void unroll_by_length(const std::vector<Axis>& loops, const Expr& length,
   }
 }
 
-// The loops over the elements of a row: those that are as long as it.
+// The loops over the elements of a row: those that are as long as it, or, of a known length, all.
 std::vector<Axis> elements_of_rows(const Op& op, size_t rows, const Expr& length) {
   std::vector<Axis> loops;
   const auto add = [&](const Axis& loop) {
-    if (equal(extent_value(loop.extent()), length)) loops.push_back(loop);
+    const bool is_one =
+        length.defined() ? equal(extent_value(loop.extent()), length) : loop.extent() != Extent(1);
+    if (is_one) loops.push_back(loop);
   };
   std::for_each(op.axes.begin() + static_cast<std::ptrdiff_t>(rows), op.axes.end(), add);
   std::for_each(op.reduction_axes.begin(), op.reduction_axes.end(), add);
@@ -89,10 +92,12 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
   std::vector<Axis> order = {lane};
   for (size_t i = reader.axes.size(); i-- > rows;) order.push_back(reader.axes[i]);
   order.push_back(tile);
-  stage.split(row, tile, lane, lanes, exact ? Tail::automatic : Tail::predicate);
+  const bool shifts = !length.defined() && row.extent().is_constant();
+  const Tail tail = shifts ? Tail::shift_inwards : Tail::predicate;
+  stage.split(row, tile, lane, lanes, exact ? Tail::automatic : tail);
   if (order.size() > 2) stage.reorder(order);
   stage.vectorize(lane);
-  if (!exact) stage.partition(tile);
+  if (!exact && !shifts) stage.partition(tile);
   for (const Op* op : members_of(group)) {
     const Op& result = result_of(*op);
     const Op* sums = sums_of(*op);

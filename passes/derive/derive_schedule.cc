@@ -20,6 +20,8 @@
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
+#include "passes/derive/small_rows.h"
+#include "passes/derive/values_in_sums.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fused_group.h"
@@ -72,11 +74,37 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     for (const OpPtr& member : group.members) derive_op(*member, target, options, schedule);
     return;
   }
+  if (!contraction && derive_series(group, target, schedule)) return;
   inline_members(group, contraction, schedule);
   if (contraction) {
     return derive_sums_and_result(*contraction, *result, target, options, schedule);
   }
   derive_points(group, target, schedule);
+}
+
+std::vector<const Op*> with_values(std::vector<const Op*> sums, const ValuesInSums& values) {
+  for (const Op*& op : sums) {
+    const auto computes = values.readers.find(op);
+    if (computes != values.readers.end()) op = computes->second.get();
+  }
+  return sums;
+}
+
+// What computes the values that it reads, and these inline.
+void derive_with_values(const Graph& grouped, const ValuesInSums& values, const Target& target,
+                        const DeriveOptions& options, std::unordered_set<const Op*>* done,
+                        Schedule* schedule) {
+  for (const OpPtr& op : grouped.ops()) {
+    const auto computes = values.readers.find(op.get());
+    if (values.inlined.count(op->name) > 0) {
+      (*schedule)[op->name].compute_inline();
+      inline_members(*op, nullptr, schedule);
+    } else if (computes != values.readers.end() && done->count(op.get()) == 0) {
+      inline_members(*op, nullptr, schedule);
+      derive_op(*computes->second, target, options, schedule);
+    }
+  }
+  add_computed(values, grouped, done);
 }
 
 // What chooses among what operations with borders read, and these inline.
@@ -126,6 +154,9 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
 
 void derive_apart(const Op& op, const Target& target, const DeriveOptions& options,
                   Schedule* schedule) {
+  if (const std::optional<RowGroup> small = small_rows_alone(op, target)) {
+    return derive_rows_in_each_lane(*small, Expr(), target, schedule);
+  }
   if (op.kind == OpKind::fused) derive_group(op, target, options, schedule);
   if (op.kind == OpKind::compute) derive_op(op, target, options, schedule);
 }
@@ -248,10 +279,20 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     derive_group_by_length(group, target, &schedule);
     is_done(members_of(group));
   }
+  for (const RowGroup& group : loops.small) {
+    derive_rows_in_each_lane(group, Expr(), target, &schedule);
+    is_done(members_of(group));
+  }
+  std::unordered_set<const Op*> computed = done;  // but for sums that wait
+  for (const WaitingSums& waiting : loops.sums) computed.insert(waiting.reader);
+  const ValuesInSums values =
+      options.fuse ? values_in_sums(grouped, target, computed, is_wanted) : ValuesInSums{};
   for (const WaitingSums& waiting : loops.sums) {
-    derive_with_reader(waiting.sums, *waiting.reader, target, options, &schedule);
+    derive_with_reader(with_values(waiting.sums, values), *waiting.reader, target, options,
+                       &schedule);
     is_done(members_of(waiting));
   }
+  derive_with_values(grouped, values, target, options, &done, &schedule);
   if (options.fuse) {
     const ReadBorders borders = read_borders(grouped, target, done, [&](const Op& op) {
       return unwanted_through(kBordersThrough, op, options.loops);

@@ -4,10 +4,14 @@
 #include <set>
 
 #include "dsl/error.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/merge_axes.h"
+#include "passes/derive/read_borders.h"
 #include "passes/derive/sibling_loops.h"
 #include "passes/index/index_arithmetic.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -57,6 +61,36 @@ std::optional<ExprOp> function_in(const Op& op) {
   return std::nullopt;
 }
 
+// What it reads anew for each point, in terms that are the same for siblings.
+std::set<std::string> reads_of_each_point(const OpPtr& op) {
+  const OpPtr whole = op->kind == OpKind::fused ? written_out(*op, {}) : op;
+  std::set<std::string> reads;
+  for (const Expr& read : reads_in(whole->body)) {
+    const bool is_of_each =
+        std::all_of(whole->axes.begin(), whole->axes.end(), [&](const Axis& axis) {
+          return axis.extent() == Extent(1) || mentions(read, axis.name());
+        });
+    if (!is_of_each) continue;
+    reads.insert(to_string(transform(read, [&](const Expr& e) -> Expr {
+      if (e->op != ExprOp::axis) return Expr();
+      const std::optional<size_t> place = axis_index(whole->axes, e->name);
+      return place ? axis_value(fmt::format("#{}", *place)) : Expr();
+    })));
+  }
+  return reads;
+}
+
+// Whether half of what the sibling reads for each point, or more, is read by the group at the same
+// place: a loop of both loads it once, wherever it comes from.
+bool reads_alike(const SiblingCandidate& candidate) {
+  const std::set<std::string> own = reads_of_each_point(candidate.sibling);
+  std::set<std::string> theirs;
+  for (const OpPtr& op : candidate.group) theirs.merge(reads_of_each_point(op));
+  const auto common = std::count_if(
+      own.begin(), own.end(), [&](const std::string& read) { return theirs.count(read) > 0; });
+  return common > 0 && 2 * static_cast<size_t>(common) >= own.size();
+}
+
 // A name that no member has for an axis.
 std::string fresh_name(const std::vector<OpPtr>& group, const std::string& wanted) {
   std::string name = wanted;
@@ -67,19 +101,19 @@ std::string fresh_name(const std::vector<OpPtr>& group, const std::string& wante
   return name;
 }
 
-// The points of a block of the axis that vectors go along: where a row of all that is moved does
-// not fit half of the first cache, from which what all read is read again, and where there is one
-// row. Nothing when the loop over rows is to be shared.
-std::optional<int64_t> block_of(const std::vector<OpPtr>& group, size_t rows,
+// The points of a block of the axis that vectors go along, of results like `first`: where a row of
+// all that is moved does not fit half of the first cache, from which what all read is read again,
+// and where there is one row. Nothing when the loop over rows is to be shared.
+std::optional<int64_t> block_of(const std::vector<OpPtr>& group, const Op& first, size_t rows,
                                 const Target& target) {
   constexpr int64_t kLeastBlock = 256;
   constexpr int64_t kMostLanes = 64;  // of any vector: what a block is a multiple of
-  const std::optional<int64_t> points = elements_from(*group[0], rows);
+  const std::optional<int64_t> points = elements_from(first, rows);
   const int64_t held = target.l1_bytes / 2 / bytes_of_a_point(group);
   if (rows > 0 && (!points || *points <= std::max(held, kLeastBlock))) return std::nullopt;
   int64_t block = kLeastBlock;
   while (2 * block <= held) block *= 2;
-  const std::optional<int64_t> extent = group[0]->shape[rows].as_constant();
+  const std::optional<int64_t> extent = first.shape[rows].as_constant();
   if (!extent || *extent >= block) return block;
   return (*extent + kMostLanes - 1) / kMostLanes * kMostLanes;
 }
@@ -90,16 +124,77 @@ std::vector<const Op*> pointers_to(const std::vector<OpPtr>& group) {
   return members;
 }
 
-// The loops that a group shares, by the same names and steps in all members.
+// A member's result, as if the axes that lie one after another in memory were one.
+struct Member {
+  const Op& result;
+  std::optional<MergedAxes> merged;
+
+  const Op& view() const { return merged ? merged->view : result; }
+};
+
+// Axes are merged where all members merge the same ones: what threads share has rows.
+std::vector<Member> siblings_of(const std::vector<OpPtr>& group, bool threads,
+                                const Target& target) {
+  std::vector<Member> members;
+  for (const OpPtr& op : group) {
+    members.push_back({result_of(*op), threads ? std::nullopt : merge_last_axes(*op, 0, target)});
+  }
+  const auto names_of = [](const Member& member) {
+    std::vector<std::string> names;
+    if (!member.merged) return names;
+    for (const Axis& axis : member.merged->fused) names.push_back(axis.name());
+    return names;
+  };
+  const auto merges_alike = [&](const Member& member) {
+    return names_of(member) == names_of(members[0]);
+  };
+  if (!std::all_of(members.begin(), members.end(), merges_alike)) {
+    for (Member& member : members) member.merged.reset();
+  }
+  return members;
+}
+
+// The directive that leaves a loop over vectors along the axis, if one does.
+std::optional<Directive> split_into_vectors(const Member& member, const Axis& along,
+                                            const Target& target, const Schedule& schedule) {
+  Schedule trial = schedule.without_directives();
+  StageSchedule& stage = trial[member.result.name];
+  vectorize_points(member.view(), along, target, &stage, true);
+  for (const Directive& d : stage.directives()) {
+    if (d.kind == DirectiveKind::split && d.axes[0] == along.name()) return d;
+  }
+  return std::nullopt;
+}
+
+// Whether the loops over vectors are the same of all, so that they can be one.
+bool have_same_vectors(const std::vector<Member>& members, size_t rows, const Target& target,
+                       const Schedule& schedule) {
+  std::optional<Directive> first;
+  for (const Member& member : members) {
+    const auto split = split_into_vectors(member, member.view().axes[rows], target, schedule);
+    if (!split) return false;
+    if (!first) first = split;
+    const bool is_same = split->axes[1] == first->axes[1] && split->factor == first->factor &&
+                         split->tail == first->tail;
+    if (!is_same) return false;
+  }
+  return true;
+}
+
+// The loops that a group shares, by the same names and steps in all members: that over vectors too
+// where it is the same, so that what several read is loaded once.
 class SharedLoops {
  public:
-  SharedLoops(const std::vector<OpPtr>& group, const Target& target)
+  SharedLoops(const std::vector<OpPtr>& group, const Target& target, const Schedule& schedule)
       : target_(target),
-        leader_(result_of(*group[0])),
         least_(points_for_threads(pointers_to(group), target)),
-        threads_(wakes_threads_from(leader_.shape, least_, target)),
+        threads_(wakes_threads_from(result_of(*group[0]).shape, least_, target)),
+        members_(siblings_of(group, threads_, target)),
+        leader_(members_[0].view()),
         rows_(vector_axis(leader_, target)),
-        block_(block_of(group, rows_, target)) {
+        vectors_(have_same_vectors(members_, rows_, target, schedule)) {
+    const bool needs_block = vectors_ ? threads_ && rows_ == 0 : true;
+    if (needs_block) block_ = block_of(group, leader_, rows_, target);
     if (threads_ && rows_ > 0) {
       const auto begin = leader_.axes.begin();
       fused_ = count_shared({begin, begin + static_cast<std::ptrdiff_t>(rows_)}, target);
@@ -109,8 +204,8 @@ class SharedLoops {
     }
     for (size_t i = 0; i < rows_; ++i) {
       const std::string& name = leader_.axes[i].name();
-      const bool same = std::all_of(group.begin(), group.end(), [&](const OpPtr& op) {
-        return result_of(*op).axes[i].name() == name;
+      const bool same = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+        return member.view().axes[i].name() == name;
       });
       const std::string number = std::to_string(i);
       outer_.push_back(same ? name : fresh_name(group, "row" + number));
@@ -122,8 +217,25 @@ class SharedLoops {
     }
   }
 
+  // The members' loops; threads share those of the first.
+  void make(Schedule* schedule) const {
+    for (const Member& member : members_) {
+      StageSchedule& stage = (*schedule)[member.result.name];
+      make(member, &stage);
+      if (&member == &members_.front()) {
+        cut_at_ends(&stage);
+        share_among_threads(&stage);
+      } else {
+        follow(&stage);
+      }
+    }
+  }
+
+ private:
   // The loops of one member, vectors included.
-  void make(const Op& result, StageSchedule* stage) const {
+  void make(const Member& member, StageSchedule* stage) const {
+    if (member.merged) member.merged->fuse(stage);
+    const Op& result = member.view();
     if (fused_ > 1) {
       const std::vector<Axis> all(result.axes.begin(),
                                   result.axes.begin() + static_cast<std::ptrdiff_t>(fused_));
@@ -139,13 +251,24 @@ class SharedLoops {
       stage->split(along, Axis(block_name_), within, *block_, Tail::guard);
       along = within;
     }
-    vectorize_points(result, along, target_, stage);
+    vectorize_points(result, along, target_, stage, vectors_);
   }
 
-  // The innermost of them.
-  Axis last() const { return block_ ? Axis(block_name_) : rows_ == fused_ ? first() : back(); }
+  // The innermost loop of all.
+  Axis last() const {
+    if (vectors_) return block_ ? Axis(within_name_) : leader_.axes[rows_];
+    return block_ ? Axis(block_name_) : rows_ == fused_ ? first() : back();
+  }
 
-  // The threads' share of the one whose loops they are, and of one that follows.
+  // Vectors that need masks which the target lacks are those of the last step alone.
+  void cut_at_ends(StageSchedule* leader) const {
+    const auto needs = [&](const Member& member) {
+      return needs_what_it_lacks(member.view(), target_);
+    };
+    if (!vectors_ || std::none_of(members_.begin(), members_.end(), needs)) return;
+    leader->partition(block_ ? Axis(block_name_) : leader_.axes[rows_]);
+  }
+
   void share_among_threads(StageSchedule* leader) const {
     if (const auto task = task_loop()) {
       parallel_from(*leader, *task, leader_.shape, least_);
@@ -156,10 +279,9 @@ class SharedLoops {
     const std::optional<Expr> condition = reaches(leader_.shape, least_);
     // What a size decides, the leader's specialization does.
     if (task && condition && !condition->defined()) stage->parallel(*task);
-    stage->compute_with(leader_.name, last());
+    stage->compute_with(members_[0].result.name, last());
   }
 
- private:
   Axis first() const { return fused_ > 1 ? fused_names_.back() : Axis(outer_.front()); }
   Axis back() const { return Axis(outer_.back()); }
   std::optional<Axis> task_loop() const {
@@ -169,11 +291,13 @@ class SharedLoops {
   }
 
   const Target& target_;
-  const Op& leader_;
   int64_t least_;  // points for threads
   bool threads_;
+  std::vector<Member> members_;
+  const Op& leader_;
   size_t rows_;       // axes before the one that vectors go along
-  size_t fused_ = 0;  // of these, the first, as one loop
+  bool vectors_;      // are the same of all
+  size_t fused_ = 0;  // of the rows, the first, as one loop
   std::optional<int64_t> block_;
   std::vector<Axis> fused_names_;
   // Of each row: its loop; and where members have other names for it the loop of one step inside.
@@ -198,7 +322,8 @@ std::optional<std::string> why_not_share_loops(const Op& first, const Op& siblin
 std::optional<std::string> why_not_worth_sharing(const SiblingCandidate& candidate,
                                                  const Target& target) {
   const Op &first = *candidate.group[0], &sibling = *candidate.sibling;
-  if (!shares_whole_operand(first, sibling)) {
+  const bool alike = reads_alike(candidate);
+  if (!alike && !shares_whole_operand(first, sibling)) {
     return fmt::format("expected {} and {} to read one tensor of {}", first.name, sibling.name,
                        to_string(first.shape));
   }
@@ -208,6 +333,7 @@ std::optional<std::string> why_not_worth_sharing(const SiblingCandidate& candida
                          to_string(*function));
     }
   }
+  if (alike) return std::nullopt;
   const std::optional<int64_t> points = element_count(first.shape);
   std::vector<OpPtr> all = candidate.group;
   all.push_back(candidate.sibling);
@@ -222,18 +348,8 @@ std::optional<std::string> why_not_worth_sharing(const SiblingCandidate& candida
 }
 
 void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Schedule* schedule) {
-  const SharedLoops loops(group, target);
-  for (const OpPtr& op : group) {
-    const Op& result = result_of(*op);
-    inline_members(*op, nullptr, schedule);
-    StageSchedule& stage = (*schedule)[result.name];
-    loops.make(result, &stage);
-    if (op == group[0]) {
-      loops.share_among_threads(&stage);
-    } else {
-      loops.follow(&stage);
-    }
-  }
+  for (const OpPtr& op : group) inline_members(*op, nullptr, schedule);
+  SharedLoops(group, target, *schedule).make(schedule);
 }
 
 }  // namespace emulsion

@@ -152,6 +152,11 @@ std::set<std::string> transposed_weights(const Graph& grouped);
 //   if C == 1: pixels; else if C == 2: pixels; else if C == 3: pixels; else if C > 3: rows
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 
+// Chains in which a series waits for another, or for rows that fill no vectors, by blocks:
+//   for block: vectors of what is before the series; vectors of the result
+// False of others; then nothing was added.
+bool derive_series(const Op& group, const Target& target, Schedule* schedule);
+
 // Siblings in one loop (sibling_loops.h); the first leads:
 //   parallel rows of a with b, c: a's row; b's row; c's row
 void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Schedule* schedule);
@@ -190,6 +195,9 @@ bool has_borders(const Op& op);
 // Why derive_pointwise() does not cut every loop at which a comparison with one axis decides, or
 // cuts too often: "expected ...", or nothing.
 std::optional<std::string> why_not_cut(const Op& op, const Target& target);
+// Whether rows whose length is no number need masks in their last vector that the target lacks, or
+// between the ends of what they read.
+bool needs_what_it_lacks(const Op& op, const Target& target);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
 // many steps as a vector, or more. `planes`: the loop inside of it, of one vector for each plane.
@@ -259,7 +267,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
 // The same of rows of a few elements, a row in each lane:
 //   for tile: the producers' elements of a vector of rows; the reader's
 // With loops of their own for lengths of up to four, which are `length`: of a known length vectors
-// across the rows are shuffled out of as many vectors of memory.
+// across the rows are shuffled out of as many vectors of memory Without one all are unrolled.
 void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const Target& target,
                               Schedule* schedule);
 // In several ways where the rows of an output may be short or long:

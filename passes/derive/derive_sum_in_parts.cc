@@ -10,16 +10,17 @@
 namespace emulsion {
 namespace {
 
-// Into how many equal parts an axis is cut: some for each core, where that leaves whole steps of
-// lanes, if it can. 1 where nothing divides it.
-int64_t parts_for_threads(int64_t extent, int64_t step, const Target& target) {
+// How long the parts are into which an axis is cut: equal ones, some for each core, of whole steps
+// of lanes, if they can be. Where nothing divides it, the last part is shorter.
+int64_t steps_of_part(int64_t extent, int64_t step, const Target& target) {
   constexpr int64_t kPartsOfCore = 4;
+  const int64_t most = kPartsOfCore * target.cores;
   for (const int64_t multiple : {step, int64_t{1}}) {
-    for (int64_t parts = kPartsOfCore * target.cores; parts >= target.cores; --parts) {
-      if (extent % (parts * multiple) == 0) return parts;
+    for (int64_t parts = most; parts >= target.cores; --parts) {
+      if (extent % (parts * multiple) == 0) return extent / parts;
     }
   }
-  return 1;
+  return ((extent + most - 1) / most + step - 1) / step * step;
 }
 
 }  // namespace
@@ -34,10 +35,10 @@ bool derive_sum_in_parts(const Op& op, const Target& target, Schedule* schedule)
   Axis& outer = part.reduction_axes.front();
   const int64_t extent = outer.extent().constant_term();
   const bool is_row = part.reduction_axes.size() == 1;
-  const int64_t parts =
-      parts_for_threads(extent, is_row ? kMostVectors * value_lanes(part, target) : 1, target);
+  const int64_t steps =
+      steps_of_part(extent, is_row ? kMostVectors * value_lanes(part, target) : 1, target);
+  const int64_t parts = (extent + steps - 1) / steps;
   if (parts < 2) return false;
-  const int64_t steps = extent / parts;
   const Axis block(fresh_axis(part, "block"), parts);
   StageSchedule& stage = (*schedule)[op.name];
   if (merged) merged->fuse(&stage);
@@ -48,6 +49,7 @@ bool derive_sum_in_parts(const Op& op, const Target& target, Schedule* schedule)
   outer = Axis(outer.name(), Extent(steps));
   const SumsInLanes lanes = derive_sums_in_lanes(part, target, schedule);
   (*schedule)[part.name].parallel(block);
+  if (extent % steps != 0) (*schedule)[part.name].partition(block);
   lanes.compute_at(part.name, block, schedule);
   return true;
 }

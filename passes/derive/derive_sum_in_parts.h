@@ -9,11 +9,11 @@
 
 namespace emulsion {
 
-// A sum of everything has no axis that threads could share: they share equal parts of its outermost
-// one, of a known length.
+// A sum of everything has no axis that threads could share: they share parts of its outermost one,
+// of a known length, equal ones where it can be cut so.
 //   s = sum({r0, r1}, e)  ->  parallel block: parts[block] = sum({r0, r1}, e), in lanes;
 //                             s = sum(block, parts)
-// False of another sum, of what is too little for threads, and of a length that cannot be cut so.
+// False of another sum, of what is too little for threads, and of a run-time length.
 bool derive_sum_in_parts(const Op& op, const Target& target, Schedule* schedule);
 
 }  // namespace emulsion

@@ -12,6 +12,7 @@
 
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_groups.h"
+#include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/index/index_arithmetic.h"
 
@@ -108,6 +109,7 @@ class GroupFinder {
         if (!why_not_worth_rows(narrower, target_)) best_ = std::move(narrower);
       }
     }
+    if (best_ && is_sums_alone(*best_)) best_.reset();
     return std::move(best_);
   }
 
@@ -136,6 +138,18 @@ class GroupFinder {
   }
 
  private:
+  // Whether it is nothing but sums and what reads them at their own places, and rows are of no use:
+  // sums that wait in registers are stored nowhere (waiting_sums.h), and those of one row are all.
+  bool is_sums_alone(const RowGroup& group) const {
+    if (group.members.size() != 2) return false;
+    const Op& sums = *group.members.back().op;
+    if (!why_not_wait(sums, group.reader(), target_)) return true;
+    const std::vector<size_t>& rows = group.axes();
+    return sums_of(sums) != nullptr && reads_at_own_place(sums, group.reader()) &&
+           std::all_of(rows.begin(), rows.end(),
+                       [&](size_t at) { return group.reader().shape[at] == Extent(1); });
+  }
+
   // Whether the group is the best one so far.
   bool try_axes(const Op& op, const std::vector<size_t>& axes, bool in_pieces,
                 const std::unordered_set<const Op*>& taken) {

@@ -108,6 +108,35 @@ bool takes_series(const Op& op) {
                      [](const OpPtr& member) { return takes_series(*member); });
 }
 
+int64_t instructions_of(const ExprNode& e) {
+  switch (e.op) {
+    case ExprOp::constant:
+    case ExprOp::axis:
+    case ExprOp::size:
+    case ExprOp::read:
+      return 0;
+    case ExprOp::neg:
+    case ExprOp::abs:
+    case ExprOp::add:
+    case ExprOp::sub:
+    case ExprOp::mul:
+    case ExprOp::min:
+    case ExprOp::max:
+      return 1;
+    default:
+      return kAsALoad + 1;
+  }
+}
+
+int64_t instructions_of(const Op& op) {
+  int64_t count = 0;
+  if (op.body.defined()) {
+    visit(op.body, [&](const Expr& e) { count += instructions_of(e.node()); });
+  }
+  for (const OpPtr& member : op.members) count += instructions_of(*member);
+  return count;
+}
+
 AxisExtents Reads::extents() const {
   AxisExtents result = reduction_axes;
   for (const Axis& axis : axes) result[axis.name()] = axis.extent();

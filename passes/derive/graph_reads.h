@@ -23,6 +23,12 @@ const Op* sums_of(const Op& op);
 // Whether an element of it, or of a member, takes many instructions: an exponential and the like.
 bool takes_series(const Op& op);
 
+// In instructions, what a node takes; kAsALoad: no more than to store an element and load it again.
+inline constexpr int64_t kAsALoad = 2;
+int64_t instructions_of(const ExprNode& e);
+// The same of an element, with all members of a group.
+int64_t instructions_of(const Op& op);
+
 // The elements of the dimensions from `from` on; nothing when a run-time size decides.
 std::optional<int64_t> elements_from(const Op& op, size_t from);
 // The extents of all dimensions but those at these positions.

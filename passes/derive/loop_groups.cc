@@ -5,6 +5,7 @@
 
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/small_rows.h"
 
 namespace emulsion {
 namespace {
@@ -50,6 +51,10 @@ class GroupReader {
     }
     switch (group.kind) {
       case LoopGroupKind::rows: {
+        if (auto small = small_rows_of(*members_.back(), readers_, target_, taken_);
+            small && small->axes() == group.axes) {
+          return add(*std::move(small), &groups_.small);
+        }
         std::vector<const Op*> others;
         for (const Op* member : members_) {
           if (is_result(*member, group)) others.push_back(member);
@@ -101,6 +106,7 @@ class GroupReader {
     std::reverse(groups_.layers.begin(), groups_.layers.end());
     std::reverse(groups_.columns.begin(), groups_.columns.end());
     std::reverse(groups_.rows.begin(), groups_.rows.end());
+    std::reverse(groups_.small.begin(), groups_.small.end());
     return std::move(groups_);
   }
 

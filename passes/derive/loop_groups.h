@@ -32,6 +32,7 @@ struct LoopGroups {
   std::vector<LayerBlocks> layers;
   std::vector<ColumnGroup> columns;
   std::vector<RowGroup> rows;
+  std::vector<RowGroup> small;  // of few elements each (small_rows.h)
   std::vector<WaitingSums> sums;
 };
 

@@ -11,6 +11,8 @@
 
 #include "passes/derive/loop_groups.h"
 #include "passes/derive/read_borders.h"
+#include "passes/derive/small_rows.h"
+#include "passes/derive/values_in_sums.h"
 #include "passes/fuse/fused_group.h"
 
 namespace emulsion {
@@ -266,19 +268,29 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
     share(kSharedColumns, LoopGroupKind::columns, members_of(columns),
           columns.members.front().axes);
   }
+  for (const RowGroup& rows : small_rows(through.graph, target, done)) {
+    share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.axes());
+  }
   std::vector<DeclinedRows> not_worth;
   for (const RowGroup& rows : row_groups(through.graph, target, done, &not_worth)) {
     share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.axes());
   }
+  std::unordered_set<const Op*> computed = done;  // but for sums that wait
   for (const WaitingSums& waiting : waiting_sums(through.graph, target)) {
     const std::vector<const Op*> members = members_of(waiting);
     const auto is_done = [&](const Op* op) { return done.count(op) > 0; };
     if (std::any_of(members.begin(), members.end(), is_done)) continue;
     share(kWaitingSums, LoopGroupKind::waiting_sums, members,
           first_axes(waiting.reader->shape.size()));
+    if (is_done(waiting.reader)) computed.insert(waiting.reader);
   }
+  const ValuesInSums values = values_in_sums(through.graph, target, computed, [&](const Op& value) {
+    return decisions.wants_through(value);
+  });
   if (report != nullptr) {
     for (const std::string& name : inlined) decisions.take_through(name, kReadThrough);
+    for (const std::string& name : values.inlined) decisions.take_through(name, kReadThrough);
+    add_computed(values, through.graph, &done);
     const ReadBorders borders = read_borders(through.graph, target, done, [&](const Op& op) {
       return unwanted_through(kBordersThrough, op, policy);
     });

@@ -7,12 +7,12 @@
 //   highest = max of rows of x;  p = exp(x - highest);  total = sum of rows of p;  y = p / total
 //     ->  fused_rows_max_sub_exp_sum_div y over [i] { highest; p; total; y }
 //
-// Which can be: row_groups.h, column_groups.h, row_blocks.h, layer_blocks.h, window_chains.h,
-// waiting_sums.h, each with why not and whether it pays on a target. Whether it is wanted is said
-// by a policy (loop_policy.h), and the rewrite is with_loop_groups() (fused_group.h). These two are
-// in passes/fuse. This is not, though it goes from graph to graph: which operations can share loops
-// depends on what loops the rest of this folder derives, and passes/fuse does not read
-// passes/derive.
+// Which can be: row_groups.h, small_rows.h, column_groups.h, row_blocks.h, layer_blocks.h,
+// window_chains.h, waiting_sums.h, each with why not and whether it pays on a target. Whether it is
+// wanted is said by a policy (loop_policy.h), and the rewrite is with_loop_groups()
+// (fused_group.h). These two are in passes/fuse. This is not, though it goes from graph to graph:
+// which operations can share loops depends on what loops the rest of this folder derives, and
+// passes/fuse does not read passes/derive.
 
 #include "dsl/graph.h"
 #include "dsl/target.h"

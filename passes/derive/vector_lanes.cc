@@ -21,8 +21,8 @@
 namespace emulsion {
 namespace {
 
-// The types of the values that an expression computes with. Not of what only says where to read,
-// nor of what is one value for all points: that needs no vector.
+// The types of the values that an expression computes with. Not of what only says where to read or
+// at which places to choose what, nor of what is one value for all points: that needs no vector.
 class ValueTypes {
  public:
   std::set<DType> types;
@@ -35,8 +35,11 @@ class ValueTypes {
     auto [known, is_new] = varies_.emplace(std::pair(&e.node(), is_value), e->op == ExprOp::axis);
     if (!is_new) return known->second;
     bool varies = known->second;
-    for (const Expr& arg : e->args) {
-      varies = visit_once(arg, is_value && e->op != ExprOp::read) || varies;
+    const bool is_read = e->op == ExprOp::read;
+    const bool chooses_by_place = e->op == ExprOp::select && !reads_data(e->args[0]);
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      const bool is_place = is_read || (chooses_by_place && i == 0);
+      varies = visit_once(e->args[i], is_value && !is_place) || varies;
     }
     varies_[{&e.node(), is_value}] = varies;
     if (varies && is_value) types.insert(e.dtype());

@@ -136,7 +136,7 @@ class Passes {
   }
 
   // Every reader of a move, or of what has borders, reads what that reads, no more of it than the
-  // move has. A value that is computed there has one reader.
+  // move has. A value that several read is computed by each of them.
   void read_through(FusionDecision* decision) {
     std::vector<size_t> readers = {position_of(decision->consumer)};
     for (const std::string& name : decision->other_consumers) readers.push_back(position_of(name));
@@ -161,8 +161,11 @@ class Passes {
       after.add(changed, machine_);
       if (decision->fused) passes_[reader] = std::move(changed);
     }
-    if (known)
-      decision->gain = {whole_number(before.bytes - after.bytes), before.seconds, after.seconds};
+    if (known) {
+      const double again = move.operations * static_cast<double>(readers.size() - 1);
+      decision->gain = {whole_number(before.bytes - after.bytes), before.seconds, after.seconds,
+                        whole_number(again)};
+    }
     if (!decision->fused) return;
     for (const auto& [source, bytes] : move.operands) --readers_[source];
     move = Pass();

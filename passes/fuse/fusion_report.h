@@ -82,7 +82,7 @@ inline constexpr char kBordersThrough[] = "borders read through";
 // the loops of the last of several operations (share_loops, loop_policy.h): "shared rows"
 // of softmax, norms and attention, "shared columns" of the same along another axis, "layer blocks"
 // of MLPs, "sliding windows" of stencils, "waiting sums" in registers, and what is stored nowhere:
-// "moves read through" (a transpose, and what is computed for it or for a sum of everything alone),
+// "moves read through" (a transpose, what is computed for it alone, and what sums compute),
 // "borders read through" (a concat, a pad).
 const std::vector<std::string>& fusion_patterns();
 // Of these, those that run_pipeline() fuses unless it is told otherwise: all but sibling products

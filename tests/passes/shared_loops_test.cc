@@ -121,6 +121,14 @@ TEST(SharedLoops, MovesThatAreReadThrough) {
               HasSubstr("moves read through, t -> a, b: fused: saves "));
 }
 
+// Of a value that two compute, one computes it again.
+TEST(SharedLoops, ValuesThatSumsCompute) {
+  const Tensor apart = sub(input("x", f32, {512, 64}), input("m", f32, {64}), "apart");
+  const std::string text = ledger(Graph({sum(apart, {0}, false, "s"), exp(apart, "y")}));
+  EXPECT_THAT(text, HasSubstr("moves read through, apart -> s, y: fused: saves "));
+  EXPECT_THAT(text, HasSubstr(" bytes for 32768 operations more, "));
+}
+
 TEST(SharedLoops, BordersThatAreReadThrough) {
   const std::string text = ledger(joined());
   EXPECT_THAT(text, HasSubstr("borders read through, c -> y: fused: saves 98304 "));

@@ -328,5 +328,143 @@ TEST(ClampedVectors, AnOddNumberOfLanesStays) {
   EXPECT_TRUE(masked(value).same_as(value));
 }
 
+constexpr int kElements = 12;  // in the memory of x
+
+Expr whole(const Expr& value, int least_bits = 64) {
+  const hi::Stmt made =
+      load_whole_vectors(hi::Evaluate::make(value), least_bits, {{"x", kElements}});
+  return made.as<hi::Evaluate>()->value;
+}
+
+// That lanes are the same, and that nothing is loaded that the memory does not have, but for what
+// `a` loads. Returns how often all that is loaded is in a vector of its own.
+int expect_same_in_memory(
+    const Expr& a, const Expr& b,
+    const std::function<bool(Point at, int lane)>& reads = [](Point, int) { return true; }) {
+  int times = 0;
+  for (int base = -9; base <= 20; ++base) {
+    for (int count = -2; count <= kLanes + 2; ++count) {
+      const Point at{base, count};
+      std::set<int64_t> of_a, of_b;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int64_t expected = Lane(at, lane, &of_a).value(a);
+        const int64_t got = Lane(at, lane, &of_b).value(b);
+        if (!reads(at, lane)) continue;
+        EXPECT_EQ(got, expected) << base << ", lane " << lane;
+      }
+      for (const int64_t element : of_b) {
+        const bool is_there = element >= 0 && element < kElements;
+        EXPECT_TRUE(is_there || of_a.count(element)) << base << ": " << element;
+      }
+      times += of_b.size() > of_a.size() ? 1 : 0;
+    }
+  }
+  return times;
+}
+
+// Whether some vector is loaded without a mask.
+bool has_whole(const Expr& value) {
+  struct Whole : hi::IRVisitor {
+    using hi::IRVisitor::visit;
+    bool any = false;
+
+    void visit(const hi::Load* op) override {
+      hi::IRVisitor::visit(op);
+      any = any || (op->index.as<hi::Ramp>() != nullptr && hi::is_const_one(op->predicate));
+    }
+  } loads;
+  value.accept(&loads);
+  return loads.any;
+}
+
+TEST(WholeVectors, EachLaneHasItsElement) {
+  for (const Expr& index : clamps()) {
+    for (const Expr& value : {load(index), load(index + all(7)), load(all(kCount) + index)}) {
+      EXPECT_TRUE(has_whole(whole(value))) << value;
+      expect_same_in_memory(value, whole(value));
+    }
+  }
+}
+
+TEST(WholeVectors, UnderAMask) {
+  const Expr first = hi::Ramp::make(Expr(5), 1, kLanes) < all(kCount + 5);
+  const auto is_first = [](Point at, int lane) { return lane < at.count; };
+  for (const Expr& index : clamps()) {
+    const Expr value = load(index, first);
+    EXPECT_GT(expect_same_in_memory(value, whole(value), is_first), 0) << value;
+  }
+  const Expr some = load(neighbours(), first), others = load(neighbours(), neighbours() > all(5));
+  EXPECT_GT(expect_same_in_memory(some, whole(some), is_first), 0);
+  EXPECT_GT(expect_same_in_memory(others, whole(others),
+                                  [](Point at, int lane) { return at.base + lane > 5; }),
+            0);
+}
+
+TEST(WholeVectors, AGuardStays) {
+  for (const Expr& index : clamps()) {
+    const Expr value = load(hi::Select::make(all(kCount > 1), index, all(3)));
+    expect_same_in_memory(value, whole(value), [](Point at, int) { return at.count > 1; });
+    std::set<int64_t> loaded;
+    for (int lane = 0; lane < kLanes; ++lane) Lane({4, 1}, lane, &loaded).value(whole(value));
+    EXPECT_EQ(loaded, std::set<int64_t>{3}) << value;
+  }
+}
+
+TEST(WholeVectors, WhatIsChosenInFrontOfAnEndNeedsNoElementThere) {
+  const Expr held = load(min(neighbours(), all(kCount - 1)));
+  EXPECT_EQ(edges(whole(held)), 1);
+  for (const Expr& condition : in_front()) {
+    const Expr value = hi::Select::make(condition, held, zeros());
+    EXPECT_EQ(edges(whole(value)), 0) << value;
+    expect_same_in_memory(value, whole(value));
+  }
+}
+
+// Halide would load what two conditions share in front of both.
+TEST(WholeVectors, OneOfTwoThatLoadTheSame) {
+  const Expr a = load(min(neighbours(), all(3))), b = load(min(neighbours(), all(5)));
+  EXPECT_EQ(edges(whole(a + load(min(neighbours() + all(1), all(5))))), 2);
+  EXPECT_EQ(edges(whole(a + b)), 1);
+  expect_same_in_memory(a + b, whole(a + b));
+  const auto stored = [](const Expr& value) {
+    return hi::Store::make("y", value, neighbours(), Halide::Parameter(), hi::const_true(kLanes),
+                           {});
+  };
+  struct Whole : hi::IRVisitor {
+    using hi::IRVisitor::visit;
+    int count = 0;
+
+    void visit(const hi::Call* /*op*/) override { ++count; }
+  } calls;
+  load_whole_vectors(hi::Block::make(stored(a), stored(b)), 64, {{"x", kElements}}).accept(&calls);
+  EXPECT_EQ(calls.count, 2) << "each of two stores has its own";
+}
+
+TEST(WholeVectors, OfWhatIsAllocated) {
+  const Expr value = load(min(neighbours(), all(3)));
+  const hi::Stmt body = hi::Evaluate::make(value);
+  const hi::Stmt allocated = hi::Allocate::make("x", Halide::Float(32), Halide::MemoryType::Stack,
+                                                {Expr(kElements)}, hi::const_true(), body);
+  const hi::Stmt made = load_whole_vectors(allocated, 64, {});
+  const Expr of_made = made.as<hi::Allocate>()->body.as<hi::Evaluate>()->value;
+  EXPECT_GT(expect_same_in_memory(value, of_made), 0);
+}
+
+TEST(WholeVectors, WhatStaysAsItIs) {
+  const auto stays = [](const Expr& value, int least_bits = 64) {
+    EXPECT_TRUE(whole(value, least_bits).same_as(value)) << value;
+  };
+  const Expr held = min(neighbours(), all(3));
+  stays(load(held), 32);       // has masks
+  stays(load(neighbours()));   // asks for all lanes
+  stays(load(held * all(2)));  // apart
+  stays(load(min(hi::Ramp::make(kBase, 2, kLanes), all(3))));
+  stays(load(held, neighbours() > all(5)));  // a clamp in other lanes than the first ones
+  stays(load(hi::Ramp::make(kBase, 2, kLanes), neighbours() < all(5)));
+  const Expr unknown = hi::Load::make(Halide::Float(32, kLanes), "z", held, Halide::Buffer<>(),
+                                      Halide::Parameter(), hi::const_true(kLanes), {});
+  stays(unknown);  // nothing is known of its memory
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -67,6 +67,20 @@ TEST_P(DerivedRows, SumsOfRowsAndColumnsOfAnyLength) {
   }
 }
 
+// Of short elements the last vector of a row is loaded with what is behind it, but at the end of
+// all.
+TEST_P(DerivedRows, SumsOfShortElements) {
+  const Axis r("r", kSize), c("c", kSize);
+  for (const DType type : {u8, i16}) {
+    const Tensor x = input("x", type, {kSize, kSize}), w = input("w", type, {kSize});
+    const Expr product = cast(i32, x(r, c)) * cast(i32, w(c));
+    for (const Graph& graph : {Graph(sum(x, {1})), Graph(reduce_min(x, {1})),
+                               Graph(compute("y", {r}, sum(c, product)))}) {
+      expect_same(graph, 1, {0, 1, 2, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 130});
+    }
+  }
+}
+
 // Enough of them for threads, and columns that fill the last vector and that do not.
 TEST_P(DerivedRows, SumsOfManyRowsInThreads) {
   for (const Extent& columns : {Extent(4096), Extent(4101), kSize}) {

@@ -85,6 +85,18 @@ TEST(DerivedWindows, OverBorders) {
   }
 }
 
+// Four rows of long windows at a time, the last ones fewer; several vectors of a single row.
+TEST(DerivedWindows, LongOnes) {
+  const Extent size = Extent::size("B");
+  const Axis i("i", size), j("j", size), a("a", 9), b("b", 9), k("k", 70);
+  const Tensor x = input("x", f32, {size + 8, size + 8}), line = input("x", f32, {size + 69});
+  for (const Graph& graph : {Graph(compute("y", {i, j}, sum({a, b}, x(i + a, j + b)))),
+                             Graph(compute("y", {j}, sum(k, line(j + k))))}) {
+    expect_same_as_graph(graph, run_pipeline(graph, Target::host()).nest,
+                         {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 65, 70}, 0, Target::host());
+  }
+}
+
 // Rows of bytes have ways of their own: as long as a vector, or shorter.
 TEST(DerivedWindows, OfBytes) {
   const Axis i("i", 5), j("j", Extent::size("B")), a("a", 3), b("b", 3);

@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 
@@ -85,6 +87,49 @@ TEST(PaysToCopyPanels, NotOfFewPages) {
             std::nullopt);
   EXPECT_EQ(pays_to_copy_panels(*y.op(), columns_of(y), "n", {6, 16, 8}, 48, 64, true), 1U)
       << "but where neighbours lie elsewhere";
+}
+
+// Of a batch of small matrices one that all of them read: y[b, m, n] = sum of x[b, m, k] w[n, k].
+Tensor batch_of_turned(const Extent& batch, int rows, const Tensor& w) {
+  const Axis b("b", batch), r("m", rows), c("n", w.shape()[0]), s("k", w.shape()[1]);
+  const Tensor x = input("x", f32, {batch, rows, w.shape()[1]});
+  return compute("y", {b, r, c}, sum(s, x(b, r, s) * w(c, s)));
+}
+
+TEST(PaysToTurnOnce, WhatAllOfABatchRead) {
+  const auto pays = [](const Tensor& y, const std::vector<size_t>& outer = {0}) {
+    return pays_to_turn_once(*y.op(), match_contraction(*y.op()).value().b, outer, kV3);
+  };
+  const Tensor w = input("w", f32, {8, 8});
+  EXPECT_EQ(pays(batch_of_turned(Extent::size("B"), 8, w)), 0U);
+  EXPECT_EQ(pays(batch_of_turned(2, 8, w)), 0U);
+  EXPECT_EQ(pays(batch_of_turned(1, 8, w)), std::nullopt) << "few rows, all in all";
+  EXPECT_EQ(pays(batch_of_turned(100, 8, input("w", f32, {64, 64}))), 0U);
+  EXPECT_EQ(pays(batch_of_turned(100, 8, input("w", f32, {64, 65}))), std::nullopt)
+      << "more than half of the first cache holds";
+  EXPECT_EQ(pays(batch_of_turned(100, 8, input("w", f32, {8, Extent::size("K")}))), std::nullopt);
+  EXPECT_EQ(pays(across(input("w", f32, {64, 32})), {}), std::nullopt) << "no batch";
+  const Axis b("b", 10), r("m", 8), c("n", 8), s("k", 8);
+  const Tensor x = input("x", f32, {10, 8, 8}), own = input("own", f32, {10, 8, 8});
+  EXPECT_EQ(pays(compute("y", {b, r, c}, sum(s, x(b, r, s) * own(b, c, s)))), std::nullopt)
+      << "each reads its own";
+  EXPECT_EQ(pays(compute("y", {b, r, c}, sum(s, x(b, r, s) * w(s, c)))), std::nullopt)
+      << "lies along the columns";
+  EXPECT_EQ(pays(compute("y", {b, r, c}, sum(s, x(b, r, s) * w(c, 7 - s)))), std::nullopt)
+      << "backwards";
+}
+
+TEST(PaysToTurnOnce, BeforeAllLoops) {
+  const Extent batch = Extent::size("B");
+  const Tensor y = batch_of_turned(batch, 8, input("w", f32, {8, 8}));
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    const Schedule schedule = derive_schedule(y, target);
+    EXPECT_TRUE(has(to_string(schedule), "w_panel.reorder_storage(i0, i1)\n")) << level;
+    EXPECT_FALSE(has(to_string(schedule), "w_panel.compute_at")) << level;
+    for (const int64_t size : {0, 1, 3}) EXPECT_TRUE(lowers(Graph(y), schedule, {{"B", size}}));
+    EXPECT_FALSE(has(derived(batch_of_turned(1, 8, input("w", f32, {8, 8})), target), "w_panel"));
+  }
 }
 
 TEST(IsBetterAsReduction, WhatLiesAlongALongReduction) {

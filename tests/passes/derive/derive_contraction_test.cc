@@ -289,8 +289,8 @@ TEST_P(DeriveContractions, WhatDoesNotLieAlongTheReductionOrIsShortIsNot) {
   const Axis m("m", 100), n("n", 1), k("k", 96);
   const Tensor across = input("x", f32, {96, 100}), w = input("w", f32, {96, 1});
   for (const Tensor& y :
-       {compute("y", {m, n}, sum(k, across(k, m) * w(k, n))), pairs(100, 32, 1, product),
-        pairs(8, 96, 2, product), pairs(kM, 96, 2, product)}) {
+       {compute("y", {m, n}, sum(k, across(k, m) * w(k, n))), pairs(100, 3, 1, product),
+        pairs(100, 32, 2, product), pairs(8, 96, 2, product), pairs(kM, 96, 2, product)}) {
     EXPECT_FALSE(has(derive_schedule(Graph(y), target_), DirectiveKind::rfactor));
   }
 }

@@ -77,6 +77,40 @@ TEST(DeriveDots, TakesFewerColumnsOfShorterVectors) {
   }
 }
 
+TEST(DeriveDots, OneColumnIsSummedInLanesHoweverShort) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    const auto layer = [&](int64_t depth, int64_t columns, const Extent& rows = kM) {
+      const Tensor w = weight("w", f32, {depth, columns});
+      const Tensor p = matmul(input("x", f32, {rows, depth}), w, "p");
+      return derived(relu(p + input("b", f32, {columns}), "y"), target);
+    };
+    for (int64_t depth : {5, 20, 63, 64}) {
+      EXPECT_TRUE(has(layer(depth, 1), "p.rfactor(lane, p_lanes)\n")) << layer(depth, 1);
+      EXPECT_FALSE(has(layer(depth, 1), "pack")) << layer(depth, 1);
+    }
+    EXPECT_TRUE(has(layer(20, 1, 7), "p.rfactor(lane, p_lanes)\n")) << layer(20, 1, 7);
+    EXPECT_FALSE(has(layer(4, 1), "rfactor")) << layer(4, 1);  // as pixels are
+    EXPECT_TRUE(has(layer(63, 2), "pack(w, n, ")) << layer(63, 2);
+    const std::string two = derived(product(40, 63, 2, true), target);
+    EXPECT_FALSE(has(two, "rfactor")) << two;
+  }
+}
+
+TEST(DeriveDots, OneColumnIsSummedInLanesOfOperandsThatLieAlongTheSumsOnly) {
+  const Target target = target_of("x86-64-v4", 1);
+  const Axis m("m", 40), n("n", 1), k("k", 20), b("b", 3);
+  const Tensor w = input("w", f32, {20, 1}), turned = input("x", f32, {20, 40});
+  const Tensor x = input("x", f32, {40, 20}), deep = input("w", f32, {3, 20, 1});
+  const Tensor pictures = input("p", f32, {3, 40, 20});
+  const auto sums = [&](const Tensor& y) {
+    return has(derived(y, target), "rfactor(lane, y_lanes");
+  };
+  EXPECT_TRUE(sums(compute("y", {m, n}, sum(k, x(m, k) * w(k, n)))));
+  EXPECT_TRUE(sums(compute("y", {b, m, n}, sum(k, pictures(b, m, k) * deep(b, k, n)))));
+  EXPECT_FALSE(sums(compute("y", {m, n}, sum(k, turned(k, m) * w(k, n)))));
+}
+
 // Of two rows each: a task of its own would be a call for little.
 TEST(DeriveDots, ThreadsShareSeveralTilesAtATime) {
   const std::string text = derived(product(kM, kK, kN), target_of("x86-64-v4", 2));
@@ -100,6 +134,10 @@ TEST(DeriveDots, ComputeWhatTheGraphSays) {
           }
         }
       }
+    }
+    for (int64_t depth : {1, 4, 7, 33}) {
+      const Graph one(relu(product(kM, depth, 1) + input("b", f32, {1}), "z"));
+      EXPECT_TRUE(derives(one, target, {0, 1, 3, 4, 9, 21}));
     }
     const Tensor y = product(kM, 70, kN);
     const Graph graph(relu(y + input("b", f32, {kN}), "z"));

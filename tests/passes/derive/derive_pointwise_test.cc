@@ -206,6 +206,10 @@ TEST(DerivePointwise, WhereMasksAreDearTheLastVectorStartsEarlier) {
                   "y.vectorize(lane)\ny.reorder(lane, c)\ny.unroll(c)\n"));
   const Tensor floats = relu(input("x", f32, {40, 7, kLength}), "y");
   EXPECT_TRUE(has(derived(floats, target_of("x86-64-v2", 1)), "shift_inwards"));
+  const Axis i("i", 40), j("j", kLength);
+  const Expr next = input("x", f32, {40, kLength})(i, clamp(j + 1, 0, extent_value(kLength) - 1));
+  const Tensor held = compute("y", {i, j}, select(i < 3, next, 0.0F));  // a border of the rows
+  EXPECT_TRUE(has(derived(held, kV3), "shift_inwards"));
 }
 
 TEST(DerivePointwise, NotWhereMasksAreCheapOrNotNeeded) {
@@ -214,8 +218,32 @@ TEST(DerivePointwise, NotWhereMasksAreCheapOrNotNeeded) {
   EXPECT_FALSE(has(derived(floats, kV3), "shift_inwards"));
   EXPECT_FALSE(has(derived(bytes, target_of("x86-64-v4", 1)), "shift_inwards"));
   EXPECT_FALSE(has(derived(neg(input("x", u8, {7, kLength * 32})), kV3), "specialize"));
-  const Tensor padded = pad(input("x", u8, {40, 7, kLength}), {0, 0, 1}, {0, 0, 1});
+  const Tensor padded = pad(input("x", f32, {40, 7, kLength}), {0, 0, 1}, {0, 0, 1});
   EXPECT_FALSE(has(derived(padded, kV3), "shift_inwards"));
+  const Tensor joined = concat({input("x", u8, {7, kLength}), input("z", u8, {7, kLength})}, 1);
+  EXPECT_FALSE(has(derived(joined, target_of("x86-64-v4", 1)), "shift_inwards"));
+}
+
+// The loops between the borders of what is joined or padded have no choice left, and those at them
+// no masks.
+TEST(DerivePointwise, WhatIsJoinedOrPaddedStartsItsLastVectorEarlierToo) {
+  const Tensor x = input("x", u8, {7, kLength}), z = input("z", u8, {7, kLength});
+  const std::string joined = derived(concat({x, z}, 1, "y"), kV3);
+  EXPECT_TRUE(has(joined,
+                  "y.specialize(2 * C >= 32)\n"
+                  "y.split(i1, i1, lane, 32, shift_inwards)\ny.vectorize(lane)\n"
+                  "y.partition(i1)\n"))
+      << joined;
+  const std::string padded = derived(pad(x, {0, 1}, {0, 1}, 0, "y"), kV3);
+  EXPECT_TRUE(has(padded, "y.specialize(C + 2 >= 32)\n")) << padded;
+  EXPECT_TRUE(has(padded, "y.specialize(C + 2 >= 1)\ny.split(i1, i1, i1_v, 16, predicate)\n"))
+      << padded;
+  for (const char* level : kLevels) {
+    for (const Tensor& y :
+         {concat({x, z}, 1), pad(x, {1, 3}, {0, 2}), pad(relu(z), {0, 9}, {1, 0})}) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 2), {0, 1, 7, 16, 17, 32, 33, 70})) << level;
+    }
+  }
 }
 
 // Which colour it is is no border of the row.

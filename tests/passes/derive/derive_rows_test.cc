@@ -272,7 +272,8 @@ TEST(DeriveRows, ManyRowsInARowAreCombinedInMemory) {
     const Tensor x = input("x", f32, {16, many, columns});
     return derived(relu(sum(x, {1}), "y"), target_of("x86-64-v3", 1));
   };
-  const std::string in_memory = "sum.split(r1, r1, row, 8)\n", in_registers = "sum.cache_write";
+  const std::string in_memory = "sum.split(r1, r1, row, 8)\n",
+                    in_registers = "sum.compute_at(y, tile)\n";
   EXPECT_TRUE(has(text(256, 100), in_memory)) << text(256, 100);
   EXPECT_TRUE(has(text(256, 100), "sum.compute_at(y, i0)\n"));
   EXPECT_TRUE(has(text(kSize, 100), "sum.split(r1, r1, row, 8, guard)\n")) << text(kSize, 100);

@@ -32,6 +32,29 @@ Graph pair_of(const Shape& shape) {
   return Graph({relu(x, "a"), mul(x, x, "b")});
 }
 
+// The same, with vectors of different lengths.
+Graph pair_of_types(const Shape& shape) {
+  const Tensor x = input("x", f32, shape);
+  return Graph({relu(x, "a"), cast(x, f64, "b")});
+}
+
+// The same, of which the second one reads more that is its own.
+Graph pair_and_more(const Shape& shape) {
+  const Tensor x = input("x", f32, shape), y = input("y", f32, shape), z = input("z", f32, shape);
+  const Tensor bias = input("bias", f32, {shape.back()});
+  return Graph({add(x, bias, "a"), mul(add(x * y, bias), z, "b")});
+}
+
+// Planes made of the colours of pixels.
+Graph planes_of_pixels(const Extent& rows, const Extent& columns) {
+  const Tensor x = input("x", f32, {rows, columns, 3});
+  const Axis i("i", rows), j("j", columns);
+  const auto plane = [&](const char* name, float r, float g, float b) {
+    return compute(name, {i, j}, r * x(i, j, 0) + g * x(i, j, 1) + b * x(i, j, 2));
+  };
+  return Graph({plane("a", 0.25f, 0.5f, 0.25f), plane("b", -0.5f, -0.25f, 0.75f)});
+}
+
 Schedule shared(const Graph& graph, const std::string& target, FusionReport* report = nullptr,
                 const std::optional<SiblingPolicy>& policy = share_always) {
   DeriveOptions options;
@@ -80,10 +103,10 @@ testing::AssertionResult computes_at(const Graph& graph, const std::string& targ
   return testing::AssertionSuccess();
 }
 
-TEST(DeriveSiblings, RowsInOneLoopThatThreadsShare) {
+TEST(DeriveSiblings, VectorsOfRowsInOneLoopThatThreadsShare) {
   EXPECT_EQ(text_of(pair_of({512, 1024}), kFourCores),
             "emulsion schedule 1\n"
-            "b.split(i1, i1, i1_v, 8)\nb.vectorize(i1_v)\nb.parallel(i0)\nb.compute_with(a, i0)\n"
+            "b.split(i1, i1, i1_v, 8)\nb.vectorize(i1_v)\nb.parallel(i0)\nb.compute_with(a, i1)\n"
             "a.split(i1, i1, i1_v, 8)\na.vectorize(i1_v)\na.parallel(i0)\n");
 }
 
@@ -91,17 +114,54 @@ TEST(DeriveSiblings, ALongRowInBlocks) {
   const std::string text = text_of(pair_of({1 << 20}), kFourCores);
   for (const char* line : {"a.split(i0, block, within, 1024, guard)\n", "a.parallel(block)\n",
                            "b.split(i0, block, within, 1024, guard)\n", "b.parallel(block)\n",
-                           "b.compute_with(a, block)\n"}) {
+                           "b.compute_with(a, within)\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
 
-TEST(DeriveSiblings, RowsThatNoCacheHoldsInBlocks) {
-  const std::string text = text_of(pair_of({4, 1 << 20}), kFourCores);
+// What all read is loaded once for a vector of each. Where vectors differ, it is to be in a cache.
+TEST(DeriveSiblings, RowsThatNoCacheHoldsInBlocksWhereVectorsDiffer) {
+  const std::string text = text_of(pair_of_types({4, 1 << 20}), kFourCores);
   EXPECT_THAT(text, HasSubstr("a.split(i1, block, within, 1024, guard)\n"));
   EXPECT_THAT(text, HasSubstr("a.parallel(i0)\n"));
   EXPECT_THAT(text, HasSubstr("b.compute_with(a, block)\n"));
-  EXPECT_EQ(text_of(pair_of({4, 1 << 10}), kFourCores).find("block"), std::string::npos);
+  EXPECT_EQ(text_of(pair_of_types({4, 1 << 10}), kFourCores).find("block"), std::string::npos);
+  EXPECT_EQ(text_of(pair_of({4, 1 << 20}), kFourCores).find("block"), std::string::npos);
+}
+
+TEST(DeriveSiblings, PlanesOfPixelsInOneLoopOverVectors) {
+  const std::string text = text_of(planes_of_pixels(9, 40), kOneCore);
+  EXPECT_THAT(text, HasSubstr("b.compute_with(a, j)\n"));
+  EXPECT_EQ(text.find("partition"), std::string::npos) << text;
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const std::string target = std::string(level) + ",cores=" + std::to_string(cores);
+      for (const int columns : {1, 3, 40}) {
+        EXPECT_TRUE(computes_at(planes_of_pixels(9, columns), target)) << target;
+      }
+      EXPECT_TRUE(computes_at(planes_of_pixels(kSize, kSize), target, {0, 1, 19})) << target;
+    }
+  }
+}
+
+// Of a run-time length the last vector of a row alone is made element by element.
+TEST(DeriveSiblings, VectorsWithMasksAreCutOff) {
+  EXPECT_THAT(text_of(planes_of_pixels(9, kSize), kOneCore), HasSubstr("a.partition(j)\n"));
+  EXPECT_EQ(text_of(pair_of({9, kSize}), kOneCore).find("partition"), std::string::npos);
+}
+
+TEST(DeriveSiblings, ShortRowsThatAllHaveAreOne) {
+  const std::string text = text_of(pair_of({64, 7, 7}), kOneCore);
+  EXPECT_THAT(text, HasSubstr("b.fuse(i0, flat1, flat)\n"));
+  EXPECT_THAT(text, HasSubstr("b.compute_with(a, flat)\n"));
+  EXPECT_TRUE(computes_at(pair_of({64, 7, 7}), kOneCore));
+  // A bias is read along one axis alone.
+  const Tensor x = input("x", f32, {64, 7}), bias = input("bias", f32, {7});
+  const Graph graph({relu(x, "a"), add(x, bias, "b")});
+  EXPECT_EQ(text_of(graph, kOneCore).find("flat"), std::string::npos) << text_of(graph, kOneCore);
+  EXPECT_TRUE(computes_at(graph, kOneCore));
+  EXPECT_EQ(text_of(pair_of({64, 64, 64}), kFourCores).find("flat"), std::string::npos)
+      << "of rows that threads share";
 }
 
 TEST(DeriveSiblings, ARunTimeSizeDecidesWhetherThreadsAreWoken) {
@@ -148,9 +208,16 @@ TEST(DeriveSiblings, AxesOfOtherNames) {
   }
   const Tensor pair = input("x", f32, {64, 16});
   const Axis r("r", 64), s("s", 64);
-  EXPECT_TRUE(computes_at(
-      Graph({compute("a", {r, n}, pair(r, n) * 2.0f), compute("b", {s, k}, pair(s, k) + 1.0f)}),
-      kOneCore));
+  const Graph others(
+      {compute("a", {r, n}, pair(r, n) * 2.0f), compute("b", {s, k}, pair(s, k) + 1.0f)});
+  EXPECT_TRUE(computes_at(others, kFourCores));
+  const Tensor table = input("x", f32, {64, 300});
+  const Axis u("u", 300), v("v", 300);
+  const Graph longer(
+      {compute("a", {r, u}, table(r, u) * 2.0f), compute("b", {s, v}, table(s, v) + 1.0f)});
+  EXPECT_THAT(text_of(longer, kOneCore), HasSubstr("b.compute_with(a, row0)\n"))
+      << "the loops over vectors have other names";
+  EXPECT_TRUE(computes_at(longer, kOneCore));
 }
 
 // The loops that they share have names that neither has for an axis.
@@ -165,11 +232,11 @@ TEST(DeriveSiblings, AxesThatAreNamedLikeTheSharedLoops) {
 
 // A short row is one block of whole vectors; of a small cache a block is not too short for loops.
 TEST(DeriveSiblings, BlocksAreNeverShort) {
-  EXPECT_THAT(text_of(pair_of({100}), kOneCore),
+  EXPECT_THAT(text_of(pair_of_types({100}), kOneCore),
               HasSubstr("a.split(i0, block, within, 128, guard)\n"));
   const char kSmallCache[] = "x86-64-v3,cores=1,l1=1024";
-  EXPECT_EQ(text_of(pair_of({4, 256}), kSmallCache).find("block"), std::string::npos);
-  EXPECT_THAT(text_of(pair_of({4, 257}), kSmallCache),
+  EXPECT_EQ(text_of(pair_of_types({4, 256}), kSmallCache).find("block"), std::string::npos);
+  EXPECT_THAT(text_of(pair_of_types({4, 257}), kSmallCache),
               HasSubstr("a.split(i1, block, within, 256, guard)\n"));
 }
 
@@ -177,7 +244,8 @@ TEST(DeriveSiblings, OtherTypesHaveVectorsOfTheirOwn) {
   const Tensor x = input("x", i32, {9, 40});
   const Graph graph({cast(x, i16, "a"), add(x, x, "b"), cast(x, f64, "c")});
   EXPECT_TRUE(computes_at(graph, kOneCore));
-  EXPECT_THAT(text_of(graph, kOneCore), HasSubstr("c.split(i1, i1, i1_v, 4)\n"));
+  EXPECT_THAT(text_of(graph, kOneCore), HasSubstr("c.split(within, within, within_v, 4)\n"));
+  EXPECT_THAT(text_of(graph, kOneCore), HasSubstr("c.compute_with(a, block)\n"));
 }
 
 TEST(DeriveSiblings, WhatIsBetweenThemComesBeforeOrAfter) {
@@ -265,20 +333,54 @@ TEST(DeriveSiblings, NothingOperatorByOperator) {
 TEST(DeriveSiblings, PayWhereNoCacheHoldsThemOrThreadsAreWoken) {
   EXPECT_EQ(price(pair_of({512, 1024}), kOneCore), "");
   EXPECT_EQ(price(pair_of({kSize, 1024}), kOneCore), "");
-  EXPECT_EQ(price(pair_of({1024, 128}), "x86-64-v3,cores=4,l2=16777216,l3=33554432"), "");
-  EXPECT_EQ(price(pair_of({1024, 128}), "x86-64-v3,cores=1,l2=16777216,l3=33554432"),
-            "expected more than the 16777216 bytes that stay in a cache from a to b, or 78643 "
-            "points for several threads, got 1572864 bytes and 131072 points");
-  EXPECT_EQ(price(pair_of({64, 64}), kFourCores),
-            "expected more than the 1048576 bytes that stay in a cache from a to b, or 78643 "
-            "points for several threads, got 49152 bytes and 4096 points");
+  EXPECT_EQ(price(pair_and_more({1024, 128}), "x86-64-v3,cores=4,l2=16777216,l3=33554432"), "");
+  EXPECT_THAT(price(pair_and_more({1024, 128}), "x86-64-v3,cores=1,l2=16777216,l3=33554432"),
+              HasSubstr("got 2621440 bytes and 131072 points"));
+  EXPECT_THAT(price(pair_and_more({64, 64}), kFourCores),
+              HasSubstr("expected more than the 1048576 bytes that stay in a cache from a to b"));
+}
+
+// Wherever it comes from, it is loaded once.
+TEST(DeriveSiblings, PayWhereHalfOfWhatOneReadsIsReadByTheOthers) {
+  EXPECT_EQ(price(pair_of({64, 64}), kOneCore), "");
+  EXPECT_EQ(price(planes_of_pixels(8, 64), kOneCore), "");
+  const Axis i("i", 64), j("j", 64);
+  const auto read = [&](const char* name) { return input(name, f32, {64, 64})(i, j); };
+  const Expr x = read("x"), y = read("y"), z = read("z");
+  EXPECT_EQ(price(Graph({compute("a", {i, j}, x * 2.0f), compute("b", {i, j}, x * y)}), kOneCore),
+            "");
+  EXPECT_THAT(
+      price(Graph({compute("a", {i, j}, x * 2.0f), compute("b", {i, j}, x * y * z)}), kOneCore),
+      HasSubstr("got 81920 bytes and 4096 points"));
+  // What is one value for a row counts for neither.
+  const Tensor r = input("r", f32, {64}), s = input("s", f32, {64});
+  EXPECT_EQ(price(Graph({compute("a", {i, j}, x * r(i)), compute("b", {i, j}, x * s(i) + r(j))}),
+                  kOneCore),
+            "");
+  // The names of axes do not matter.
+  const Axis k("k", 64), l("l", 64);
+  const Tensor t = input("t", f32, {64, 64});
+  EXPECT_EQ(price(Graph({compute("a", {i, j}, t(i, j) * 2.0f), compute("b", {k, l}, -t(k, l))}),
+                  kOneCore),
+            "");
+}
+
+// The third one reads half of what it reads with the first two together.
+TEST(DeriveSiblings, WhatAllOfAGroupReadIsReadByTheOthers) {
+  const Axis i("i", 64);
+  const auto read = [&](const char* name) { return input(name, f32, {64})(i); };
+  const Expr x = read("x"), y = read("y"), z = read("z"), w = read("w");
+  const Graph graph(
+      {compute("a", {i}, x * 2.0f), compute("b", {i}, x * y), compute("c", {i}, x * y + z * w)});
+  FusionReport report;
+  shared(graph, kOneCore, &report, std::nullopt);
+  EXPECT_EQ(report.fused_count(), 2) << to_string(report);
 }
 
 // Bytes that move with each point: not those of a bias, and of what both read once.
 TEST(DeriveSiblings, WhatTheyMoveIsCountedOnce) {
-  const Tensor x = input("x", f32, {64, 64}), bias = input("bias", f32, {64});
-  EXPECT_THAT(price(Graph({add(x, bias, "a"), mul(x, bias, "b")}), kOneCore),
-              HasSubstr("got 49152 bytes and 4096 points"));
+  EXPECT_THAT(price(pair_and_more({64, 64}), kOneCore),
+              HasSubstr("got 81920 bytes and 4096 points"));
 }
 
 TEST(DeriveSiblings, ABiasInCommonIsNotEnough) {

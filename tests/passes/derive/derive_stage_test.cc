@@ -194,7 +194,10 @@ TEST(ValueLanes, AreThoseOfTheWidestValue) {
   const Expr some = size_value("B") > 0;  // one value, of i32s, for all points
   const Axis r("r", 4), c("c", 9);
   EXPECT_EQ(lanes(compute("y", {r, c}, select(some, bytes(r, c), 0))), 64);
-  EXPECT_EQ(lanes(compute("z", {r, c}, select(Expr(c) > 0, bytes(r, c), 0))), 16);
+  EXPECT_EQ(lanes(compute("z", {r, c}, select(Expr(c) > 0, bytes(r, c), 0))), 64);  // by place
+  const Tensor which = input("which", i32, {9});
+  EXPECT_EQ(lanes(compute("z", {r, c}, select(which(c) > 0, bytes(r, c), 0))), 16);  // by data
+  EXPECT_EQ(lanes(compute("z", {r, c}, select(Expr(c) > 0, Expr(c), 0))), 16);
   EXPECT_EQ(lanes(logical_not(input("yes", bool_, {4}))), 16);
   const Axis i("i", 7);
   EXPECT_EQ(lanes(compute("y", {i}, cast(u8, Expr(i)))), 16);  // an axis as a value is an i32

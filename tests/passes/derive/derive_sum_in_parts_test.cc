@@ -52,6 +52,24 @@ TEST(DeriveSumInParts, OneLongRow) {
   EXPECT_NE(text.find("s.split(r0, block, r0, 400000)\n"), std::string::npos) << text;
 }
 
+// The last part is shorter, and alone looks where it ends.
+TEST(DeriveSumInParts, OfWhatNothingDivides) {
+  const std::string rows = sum_in_parts(sum_of_all({4093, 1024}), "x86-64-v3,cores=4");
+  EXPECT_NE(rows.find("s.split(r0, block, r0, 256)\n"), std::string::npos) << rows;
+  EXPECT_NE(rows.find("s_parts.partition(block)\n"), std::string::npos) << rows;
+  const std::string row = sum_in_parts(sum_of_all({3999971}), "x86-64-v3,cores=4");
+  EXPECT_NE(row.find("s.split(r0, block, r0, 250016)\n"), std::string::npos) << row;
+  EXPECT_EQ(sum_in_parts(sum_of_all({4096, 1024}), "x86-64-v3,cores=4").find("partition"),
+            std::string::npos);
+  for (const char* target : {"x86-64-v2,cores=2", "x86-64-v3,cores=4", "x86-64-v4,cores=3"}) {
+    for (const Shape& shape : {Shape{1021, 1024}, {1019, 1021}, {20011, 53}, {1000003}}) {
+      const Graph graph = sum_of_all(shape);
+      EXPECT_TRUE(is_in_parts(graph, target)) << target;
+      EXPECT_TRUE(derives(graph, Target::parse(target))) << target;
+    }
+  }
+}
+
 TEST(DeriveSumInParts, ShortRowsAreOneLongOne) {
   const std::string text = sum_in_parts(sum_of_all({64000, 50}), "x86-64-v3,cores=4");
   EXPECT_NE(text.find("s.fuse(r0, r1, flat)\ns.split(flat, block, flat, 200000)\n"),
@@ -86,10 +104,6 @@ TEST(DeriveSumInParts, NotOnOneCore) {
 }
 
 TEST(DeriveSumInParts, NotOfLittle) { EXPECT_FALSE(is_in_parts(sum_of_all({64, 64}))); }
-
-TEST(DeriveSumInParts, NotOfAPrimeNumberOfRows) {
-  EXPECT_FALSE(is_in_parts(sum_of_all({4093, 1024})));
-}
 
 TEST(DeriveSumInParts, NotOfARunTimeNumber) {
   const Extent b = Extent::size("B");

@@ -105,6 +105,19 @@ TEST(DeriveThreads, WhatIsComputedForARowStaysWithTheRow) {
   EXPECT_TRUE(has(group, "y_exp.compute_at(y, i0)\n")) << group;
 }
 
+TEST(DeriveThreads, ThreadsShareShortAxesTogether) {
+  const std::string text = derived(sum(input("x", f32, {2, 3, 65536}), {2}, false, "s"), kFour);
+  EXPECT_TRUE(has(text, "s.fuse(i0, i1, rows1)\ns.parallel(rows1)\n")) << text;
+  EXPECT_TRUE(has(text, "s_lanes.compute_at(s, rows1)\n")) << text;
+}
+
+TEST(DeriveThreads, ThreadsShareWhatIsBehindAnAxisOfOne) {
+  for (const Tensor& y : {sum(input("x", f32, {1, kRows, 512}), {2}, false, "s"),
+                          relu(input("x", f32, {1, kRows, 512}), "s")}) {
+    EXPECT_TRUE(has(derived(y, kFour), ".parallel(rows1)\n")) << derived(y, kFour);
+  }
+}
+
 TEST(DeriveThreads, NoneForLittleWork) {
   EXPECT_FALSE(has(derived(pointwise({16, 1024}), kTwo), "block"));
   EXPECT_FALSE(has(derived(pointwise({256, 1024}), target_of("x86-64-v3", 1)), "block"));

@@ -237,6 +237,20 @@ TEST(InlineMembers, WhatIsAsSoonComputedAsLoadedOrReadOnce) {
   EXPECT_EQ(inline_in(Graph(compute("y", {i, j}, p(i, j) / total(i)))), Names{"p"});
 }
 
+// A value for each part of a row, as a mean of a group of channels.
+TEST(InlineMembers, WhatReadsOneValueForAVector) {
+  const Axis p("p", 16), g("g", 4), c("c", 8), q("q", 16), d("d", 8);
+  const Tensor z = input("z", f32, {8, 16, 4, 8});
+  const Tensor mean_of = compute("m", {i, g}, sum({q, d}, z(i, q, g, d)));
+  const auto norm = [&](const Expr& at) {
+    const Tensor apart = compute("apart", {i, p, g, c}, z(i, p, g, c) - at);
+    const Tensor squares = compute("s", {i, g}, sum({q, d}, apart(i, q, g, d) * apart(i, q, g, d)));
+    return Graph(compute("y", {i, p, g, c}, apart(i, p, g, c) * squares(i, g)));
+  };
+  EXPECT_EQ(inline_in(norm(mean_of(i, g))), Names{"apart"});
+  EXPECT_EQ(inline_in(norm(mean_of(i, Expr(3) - g))), Names{}) << "of another part";
+}
+
 TEST(InlineMembers, NotWhatTakesLonger) {
   for (const Expr& body : {exp(x()(i, j)), x()(i, j) / 3.0f, x()(i, j) * x()(i, j) * 2.0f + 1.0f}) {
     Tensor p = compute("p", {i, j}, body);
@@ -315,6 +329,25 @@ TEST(RowGroups, NotWithoutACombination) {
 }
 
 TEST(RowGroups, NotASumOfItsOwn) { EXPECT_TRUE(groups_of(Graph(sum(x(), {1}))).empty()); }
+
+// They are stored nowhere (waiting_sums.h); with what else goes through the rows they are a group.
+TEST(RowGroups, NotSumsThatWaitForWhatAloneReadsThem) {
+  const Tensor pictures = input("x", f32, {16, 9, 64});
+  const auto norm = [&](const Tensor& of) {
+    return of / sqrt(mean(pictures * pictures, {1}, true) + 1e-5F);
+  };
+  EXPECT_TRUE(groups_of(Graph(mean(pictures, {1}, true))).empty());
+  EXPECT_EQ(groups_of(Graph(norm(pictures))).size(), 1U);
+}
+
+// More than registers hold of one row are all in memory, whatever reads them.
+TEST(RowGroups, NotManySumsOfOneRow) {
+  const auto of_rows = [](int64_t rows) {
+    return Graph(relu(sum(input("x", f32, {rows, 256, 100}), {1}), "y"));
+  };
+  EXPECT_TRUE(groups_of(of_rows(1)).empty());
+  EXPECT_EQ(groups_of(of_rows(2)).size(), 1U);
+}
 
 TEST(RowGroups, NotRowsOfLessThanEightElements) {
   for (const int64_t columns : {3, 7}) {

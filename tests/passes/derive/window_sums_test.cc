@@ -141,6 +141,18 @@ TEST(WindowSums, NotWrittenOutWhereMuchIsComputedInAStep) {
   EXPECT_FALSE(has(large, "unroll(a)")) << large;
 }
 
+// Each addition would wait for the one before: of long windows four rows are under way.
+TEST(WindowSums, LongOnesAreSummedInSeveralRows) {
+  for (const Extent& height : {kHeight, Extent(251)}) {
+    const std::string rows = derived(most_of_squares(height, kWidth, {9}));
+    EXPECT_TRUE(has(rows, "y.split(j, tile, lane, 8, predicate)\n")) << rows;
+    EXPECT_TRUE(has(rows, "y.split(i, i, row, 4, guard)\n")) << rows;
+  }
+  for (const Tensor& y : {most_of_squares(1, kWidth, {9}), most_of_squares(kHeight, 768, {9})}) {
+    EXPECT_FALSE(has(derived(y), "row, 4, guard")) << derived(y);
+  }
+}
+
 // Lanes along windows of eight would be added up for each of them.
 TEST(WindowSums, ThatStrideALittleAreSummedInVectorsAcrossThem) {
   const auto of = [](const Extent& width, int64_t size, int64_t step) {

@@ -1,0 +1,247 @@
+// Elementwise chains with a series (exp, tanh) that waits for what is before it: another series, or
+// rows that are no whole number of vectors. In one expression the processor would hold few of such
+// vectors at a time, and compute lanes that nobody needs. So parts of the chain have loops of their
+// own, over a block that stays in the first cache.
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dsl/schedule_idioms.h"
+#include "passes/derive/choices.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/index/index_arithmetic.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int64_t kBlock = 1024;  // elements
+
+bool is_axis_read(const Expr& index, const Axis& axis) {
+  return index->op == ExprOp::axis && index->name == axis.name();
+}
+
+// Whether it is read as it lies, or is one value for all points.
+bool lies_as(const Expr& read, const Op& op) {
+  if (read->args.empty()) return true;
+  return read->tensor->shape == op.shape && read->args.size() == op.axes.size() &&
+         std::equal(op.axes.begin(), op.axes.end(), read->args.begin(),
+                    [](const Axis& axis, const Expr& index) { return is_axis_read(index, axis); });
+}
+
+// Whether each index is an axis of the operation, in their order, or a number: so vectors along the
+// last axis are loaded as they lie, or are one value.
+bool is_plain(const Expr& read, const Op& op) {
+  size_t from = 0;
+  for (const Expr& index : read->args) {
+    if (index->op == ExprOp::constant) continue;
+    while (from < op.axes.size() && !is_axis_read(index, op.axes[from])) ++from;
+    if (from++ >= op.axes.size()) return false;
+  }
+  const bool is_last = from == op.axes.size() && !read->args.empty();
+  return !is_last || read->args.back()->op != ExprOp::constant;
+}
+
+bool all_reads(const Op& op, const std::function<bool(const Expr&)>& holds) {
+  const std::vector<Expr> reads = reads_in(op.body);
+  return std::all_of(reads.begin(), reads.end(), holds);
+}
+
+bool lies_flat(const Op& op) {
+  return all_reads(op, [&](const Expr& read) { return lies_as(read, op); });
+}
+
+// A chain of members of one shape and type, cut into parts. Of each but the last the last member is
+// stored.
+class Parts {
+ public:
+  Parts(const Op& group, const Target& target) : members_(group.members), target_(target) {}
+
+  // False where it is no such chain.
+  bool match() {
+    const Op& result = *members_.back();
+    if (result.axes.empty() || !is_vector_type(result.dtype)) return false;
+    const bool are_known = std::all_of(result.shape.begin(), result.shape.end(),
+                                       [](const Extent& e) { return e.is_constant(); });
+    if (!are_known) return false;
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const Op& member = *members_[i];
+      positions_[&member] = i;
+      const bool is_alike = member.combiner == Combiner::none && member.dtype == result.dtype &&
+                            member.shape == result.shape;
+      if (!is_alike || !all_reads(member, [&](const Expr& e) { return is_plain(e, member); })) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // The last members of all parts but the last one; none where the chain is best in one.
+  std::vector<size_t> ends() const {
+    std::vector<size_t> ends;
+    size_t first = 0;
+    for (size_t at = 0; at < members_.size(); ++at) {
+      const bool is_end = at + 1 == members_.size() || is_worth_cutting(first, at);
+      if (!is_end) continue;
+      // What was to lie flat, and does not.
+      const size_t before = ends.size() < 2 ? 0 : ends[ends.size() - 2] + 1;
+      if (!ends.empty() && !is_flat(first, at) && !has_series(before, ends.back())) {
+        ends.pop_back();
+        first = before;
+      }
+      if (at + 1 < members_.size()) ends.push_back(at);
+      first = at + 1;
+    }
+    return ends;
+  }
+
+  // Whether the vectors of a part may go through several rows.
+  bool is_flat(size_t first, size_t last) const {
+    for (size_t at = first; at <= last; ++at) {
+      if (!lies_flat(*members_[at])) return false;
+    }
+    return true;
+  }
+  // Whether rows leave so many lanes empty that it pays.
+  bool has_empty_lanes() const {
+    constexpr int64_t kFew = 16;  // one of so many
+    const Op& result = *members_.back();
+    const int64_t row = result.shape.back().constant_term();
+    const int64_t lanes = target_.vector_lanes(result.dtype);
+    return result.axes.size() > 1 && kFew * ((lanes - row % lanes) % lanes) > row;
+  }
+
+ private:
+  static bool is_vector_type(DType type) { return type == DType::f32 || type == DType::f64; }
+
+  bool has_series(size_t first, size_t last) const {
+    for (size_t at = first; at <= last; ++at) {
+      if (takes_series(*members_[at])) return true;
+    }
+    return false;
+  }
+
+  // Whether what is behind a member reads of what is before no more than this, at its own place.
+  bool is_all_that_is_read(size_t end) const {
+    for (size_t at = end + 1; at < members_.size(); ++at) {
+      for (const Expr& read : reads_in(members_[at]->body)) {
+        const auto found = positions_.find(read->tensor.get());
+        if (found == positions_.end() || found->second > end) continue;
+        if (found->second < end || !lies_as(read, *members_[at])) return false;
+      }
+    }
+    return true;
+  }
+
+  bool is_worth_cutting(size_t first, size_t end) const {
+    if (!is_all_that_is_read(end) || !has_series(end + 1, members_.size() - 1)) {
+      return is_end_of_flat_part(first, end);
+    }
+    if (has_series(first, end)) return true;
+    if (!has_empty_lanes() || is_flat(first, end)) return false;
+    size_t series = end + 1;
+    while (!takes_series(*members_[series])) ++series;
+    return is_flat(end + 1, series);
+  }
+
+  // Whether rows go on behind a series that does not need them.
+  bool is_end_of_flat_part(size_t first, size_t end) const {
+    return is_all_that_is_read(end) && has_empty_lanes() && has_series(first, end) &&
+           is_flat(first, end) && !lies_flat(*members_[end + 1]);
+  }
+
+  const std::vector<OpPtr>& members_;
+  const Target& target_;
+  std::unordered_map<const Op*, size_t> positions_;
+};
+
+// The rows of a block, all of them up to `most` elements. No row is computed again, or few are,
+// since the last block starts earlier: then it is a multiple of `vectors` rows, and none where that
+// is 0.
+std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t vectors, int64_t most) {
+  constexpr int64_t kFew = 32;  // one of so many
+  if (saturated_product(rows, of_row) <= most) return rows;
+  const int64_t block = std::max<int64_t>(kBlock / of_row, 1);
+  std::optional<int64_t> best;
+  int64_t least = rows / kFew + 1;
+  for (int64_t count = std::min(2 * block, rows); 2 * count >= block; --count) {
+    const int64_t again = (rows + count - 1) / count * count - rows;
+    if (again >= least) continue;
+    if (again > 0 && (vectors == 0 || count % vectors != 0)) continue;
+    least = again;
+    best = count;
+  }
+  return best;
+}
+
+}  // namespace
+
+bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
+  if (group.kind != OpKind::fused) return false;
+  Parts parts(group, target);
+  if (!parts.match()) return false;
+  const std::vector<size_t> ends = parts.ends();
+  const Op& result = *group.members.back();
+  const int64_t row = result.shape.back().constant_term();
+  const bool by_rows = result.axes.size() > 1 && row <= kBlock;
+  const bool has_threads = wakes_threads(group, target);
+  const int64_t lanes = target.vector_lanes(result.dtype);
+  if (ends.empty() || (has_threads && result.axes.size() > 2)) return false;
+  const Axis& last = result.axes.back();
+  const Axis& outer = by_rows ? result.axes[result.axes.size() - 2] : last;
+  const int64_t extent = outer.extent().constant_term();
+  if (extent == 0 || row == 0) return false;
+  // Where a block starts earlier, and its last vector too, or where rows are shorter than a vector,
+  // what lies flat is not seen to be vectors of memory.
+  int64_t vectors = 1;
+  if (parts.has_empty_lanes()) vectors = row < lanes ? 0 : lanes / std::gcd(row, lanes);
+  const int64_t most =
+      target.l1_bytes / 2 / size_in_bytes(result.dtype) / static_cast<int64_t>(ends.size());
+  const std::optional<int64_t> block =
+      by_rows ? rows_of_block(extent, row, vectors, has_threads ? kBlock : most)
+              : std::min(extent, kBlock);
+  if (!block) return false;
+  const int64_t steps = *block;
+
+  StageSchedule& y = (*schedule)[result.name];
+  const Axis within(fresh_axis(result, by_rows ? "row" : "within"), steps);
+  y.split(outer, outer, within, steps, extent % steps == 0 ? Tail::automatic : Tail::shift_inwards);
+  const auto derive_part = [&](size_t first, size_t end, const Axis& rows, const Axis& along) {
+    const Op& op = *group.members[end];
+    StageSchedule& stage = (*schedule)[op.name];
+    if (by_rows && parts.has_empty_lanes() && parts.is_flat(first, end)) {
+      const Axis flat(fresh_axis(op, "flat"), steps * row);
+      stage.fuse(rows, along, flat);
+      vectorize_last(stage, flat, lanes);
+    } else {
+      vectorize_last(stage, along, lanes);
+    }
+  };
+  size_t first = 0;
+  for (const size_t end : ends) {
+    const Op& op = *group.members[end];
+    const Axis along(op.axes.back().name(), by_rows ? row : steps);
+    derive_part(first, end, by_rows ? op.axes[op.axes.size() - 2] : along, along);
+    (*schedule)[op.name].compute_at(result.name, outer);
+    first = end + 1;
+  }
+  derive_part(first, group.members.size() - 1, within, by_rows ? last : within);
+  for (size_t at = 0; at + 1 < group.members.size(); ++at) {
+    if (std::count(ends.begin(), ends.end(), at) == 0) {
+      (*schedule)[group.members[at]->name].compute_inline();
+    }
+  }
+  if (has_threads) {
+    const Axis& shared = result.axes.size() > 1 ? result.axes.front() : outer;
+    parallel_from(y, shared, result.shape, points_for_threads({&group}, target));
+  }
+  return true;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,232 @@
+#include "passes/derive/small_rows.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dsl/affine.h"
+#include "dsl/error.h"
+#include "passes/derive/choices.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/fuse/fused_group.h"
+#include "passes/fuse/fusion_legality.h"
+#include "passes/index/index_arithmetic.h"
+#include "passes/index/simplify_index.h"
+#include "passes/index/simplify_quotients.h"
+
+namespace emulsion {
+namespace {
+
+// A chain of any length is derived and lowered in time that grows with it, group by group.
+constexpr size_t kMostMembers = 33;
+// Of a thing, in registers or near.
+constexpr int64_t kMostElements = 16;
+// Operations that are written out for the elements of all that a group has.
+constexpr int64_t kMostWrittenOut = 8192;
+// What four lanes of any machine's vectors hold. Of fewer bytes nothing is gathered.
+constexpr int64_t kLeastBytes = 4;
+
+// Those behind the first, and what is summed up, of several steps.
+std::vector<Axis> axes_within(const Op& op, size_t rows) {
+  std::vector<Axis> within = op.reduction_axes;
+  for (size_t i = rows; i < op.axes.size(); ++i) within.push_back(op.axes[i]);
+  within.erase(std::remove_if(within.begin(), within.end(),
+                              [](const Axis& axis) { return axis.extent() == Extent(1); }),
+               within.end());
+  return within;
+}
+
+bool mentions_any(const Expr& e, const std::vector<Axis>& axes) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](const Axis& axis) { return mentions(e, axis.name()); });
+}
+
+// An operation, or the members of a group.
+std::vector<const Op*> parts_of(const Op& op) {
+  if (op.kind != OpKind::fused) return {&op};
+  std::vector<const Op*> parts;
+  for (const OpPtr& member : op.members) parts.push_back(member.get());
+  return parts;
+}
+
+// Whether the place in memory that is read is a sum of multiples: as of a reshape, whose quotients
+// and remainders cancel there.
+bool reads_in_strides(const Expr& read, const std::vector<Axis>& within) {
+  Expr place = int_constant(0);
+  std::optional<int64_t> stride = 1;
+  for (size_t i = read->args.size(); i-- > 0;) {
+    if (mentions_any(read->args[i], within)) {
+      // Where it is not known, no quotient of another index cancels.
+      if (!stride && !affine_of(read->args[i])) return false;
+      if (stride) place = place + read->args[i] * int_constant(*stride);
+    }
+    const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
+    stride = stride && extent ? std::optional(saturated_product(*stride, *extent)) : std::nullopt;
+  }
+  AxisExtents extents;
+  for (const Axis& axis : within) extents[axis.name()] = axis.extent();
+  return affine_of(simplify_quotients(place, extents)).has_value();
+}
+
+bool reads_narrow(const Op& op) {
+  const std::vector<Expr> reads = reads_in(op.body);
+  return size_in_bytes(op.dtype) < kLeastBytes ||
+         std::any_of(reads.begin(), reads.end(),
+                     [](const Expr& read) { return size_in_bytes(read.dtype()) < kLeastBytes; });
+}
+
+int64_t written_out_of(const Op& op, size_t rows) {
+  const int64_t points = points_beside(op, first_axes(rows)).value_or(kMostWrittenOut);
+  return saturated_product(points, FusionLegality::written_out(op, {}).nodes);
+}
+
+// Whether there are enough of them for vectors.
+bool has_many(const Op& op, size_t rows, const Target& target) {
+  const int64_t lanes = lanes_apart(op, target);
+  return op.axes[rows - 1].extent().as_constant().value_or(lanes) >= lanes;
+}
+
+class SmallRowsBuilder {
+ public:
+  SmallRowsBuilder(const Op& reader, const Readers& readers,
+                   const std::unordered_set<const Op*>& taken)
+      : readers_(readers), taken_(taken), rows_(axes_of_things(reader)) {
+    add(reader);
+  }
+
+  RowGroup build() {
+    bool is_larger = true;
+    while (is_larger) {
+      is_larger = false;
+      for (const Op* member : members_of(group_)) {
+        for (const OpPtr& operand : operands(*member)) {
+          if (group_.members.size() == kMostMembers || !may_join(*operand)) continue;
+          add(*operand);
+          is_larger = true;
+        }
+      }
+    }
+    std::sort(group_.members.begin(), group_.members.end(), [&](const auto& a, const auto& b) {
+      return readers_.position_of(*a.op) > readers_.position_of(*b.op);
+    });
+    return std::move(group_);
+  }
+
+ private:
+  void add(const Op& op) {
+    inside_.insert(&op);
+    group_.members.push_back({&op, first_axes(rows_)});
+    written_out_ += written_out_of(op, rows_);
+  }
+
+  bool may_join(const Op& op) const {
+    if (inside_.count(&op) > 0 || taken_.count(&op) > 0 || why_not_small(op, rows_)) return false;
+    if (written_out_ + written_out_of(op, rows_) > kMostWrittenOut) return false;
+    const auto is_inside = [&](const Op& by) { return inside_.count(&by) > 0; };
+    if (readers_.why_not_only(op, is_inside)) return false;
+    const std::vector<const Op*>& reading = readers_.readers_of(op);
+    return std::none_of(reading.begin(), reading.end(), [&](const Op* reader) {
+      return why_not_same_rows(op, *reader, rows_).has_value();
+    });
+  }
+
+  const Readers& readers_;
+  const std::unordered_set<const Op*>& taken_;
+  size_t rows_;
+  RowGroup group_;
+  std::unordered_set<const Op*> inside_;
+  int64_t written_out_ = 0;
+};
+
+bool may_be_last(const Op& op, const Target& target) {
+  const size_t rows = axes_of_things(op);
+  return rows > 0 && !why_not_small(op, rows) && has_many(result_of(op), rows, target) &&
+         written_out_of(op, rows) <= kMostWrittenOut;
+}
+
+}  // namespace
+
+size_t axes_of_things(const Op& op) {
+  int64_t elements = 1;
+  size_t rows = op.shape.size();
+  while (rows > 0) {
+    const std::optional<int64_t> extent = op.shape[rows - 1].as_constant();
+    if (!extent || *extent == 0 || elements * *extent > kMostElements) break;
+    elements *= *extent;
+    --rows;
+  }
+  return rows;
+}
+
+std::optional<std::string> why_not_small(const Op& op, size_t rows) {
+  if (std::optional<std::string> reason = why_not_in_rows(op)) return reason;
+  if (op.shape.size() < rows) {
+    return fmt::format("expected {} to have {} axes that say which, got {}", op.name, rows,
+                       op.shape.size());
+  }
+  for (const Op* part : parts_of(op)) {
+    if (!reads_narrow(*part)) continue;
+    return fmt::format("expected values of at least {} bytes in {}", kLeastBytes, part->name);
+  }
+  const std::optional<int64_t> elements = elements_of_row(op, first_axes(rows));
+  const std::optional<int64_t> points = points_beside(op, first_axes(rows));
+  if (elements && points && *elements <= kMostElements &&
+      *points <= kMostElements * kMostElements) {
+    return std::nullopt;
+  }
+  return fmt::format("expected at most {} elements of {}, each of at most {} steps", kMostElements,
+                     op.name, kMostElements);
+}
+
+bool differs_by_element(const Op& op, size_t rows) {
+  const auto differs = [&](const Op& part) {
+    if (chooses_by_place(part.body, Choice::of_elements)) return false;
+    const std::vector<Axis> within = axes_within(part, rows);
+    return any_part(part.body, [&](const Expr& e) {
+      if (e->op == ExprOp::read) {
+        const bool is_data = std::any_of(e->args.begin(), e->args.end(), reads_data);
+        return !is_data && !reads_in_strides(e, within);
+      }
+      return e->op == ExprOp::select && mentions_any(e->args[0], within) && !reads_data(e->args[0]);
+    });
+  };
+  const std::vector<const Op*> parts = parts_of(op);
+  return std::any_of(parts.begin(), parts.end(), [&](const Op* part) { return differs(*part); });
+}
+
+std::optional<RowGroup> small_rows_alone(const Op& op, const Target& target) {
+  if (!is_computed(op) || !may_be_last(op, target)) return std::nullopt;
+  const size_t rows = axes_of_things(op);
+  // Those of one axis are pixels, or a vector; and loops are cut at borders.
+  const bool is_pixel = axes_within(result_of(op), rows).size() < 2;
+  if (is_pixel || has_borders(op) || !differs_by_element(op, rows)) return std::nullopt;
+  return RowGroup{{{&op, first_axes(rows)}}};
+}
+
+std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
+                                      const Target& target,
+                                      const std::unordered_set<const Op*>& taken) {
+  if (!is_computed(reader) || !may_be_last(reader, target)) return std::nullopt;
+  RowGroup group = SmallRowsBuilder(reader, readers, taken).build();
+  const size_t rows = group.axes().size();
+  const bool differs = std::any_of(
+      group.members.begin(), group.members.end(),
+      [&](const RowGroup::Member& member) { return differs_by_element(*member.op, rows); });
+  return group.members.size() > 1 && differs ? std::optional(std::move(group)) : std::nullopt;
+}
+
+std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,
+                                 const std::unordered_set<const Op*>& taken) {
+  std::unordered_set<const Op*> in_groups = taken;
+  const Readers readers(grouped);
+  std::vector<RowGroup> groups;
+  for (auto op = grouped.ops().rbegin(); op != grouped.ops().rend(); ++op) {
+    if (in_groups.count(op->get()) > 0) continue;
+    std::optional<RowGroup> group = small_rows_of(**op, readers, target, in_groups);
+    if (!group) continue;
+    for (const Op* member : members_of(*group)) in_groups.insert(member);
+    groups.push_back(*std::move(group));
+  }
+  return groups;
+}
+
+}  // namespace emulsion

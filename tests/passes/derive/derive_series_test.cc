@@ -1,0 +1,151 @@
+// Chains with a series (exp, tanh) that derived schedules compute in parts, a block at a time.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "dsl/operators.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+Tensor matrix_of(const Shape& shape, const std::string& name = "x") {
+  return input(name, f32, shape);
+}
+Tensor vector_of(const Shape& shape, const std::string& name = "b") {
+  return input(name, f32, {shape.back()});
+}
+Tensor log_sigmoid(const Shape& shape) {
+  const Tensor e = exp(neg(matrix_of(shape)), "e");
+  return neg(log(add(e, 1.0F)), "y");
+}
+// Behind what rows add.
+Tensor gelu_of_sum(const Shape& shape) {
+  return gelu(add(matrix_of(shape), vector_of(shape), "s"), Gelu::tanh, "y");
+}
+std::string for_v4(const Tensor& y, int cores = 1) {
+  return derived(y, target_of("x86-64-v4", cores));
+}
+
+TEST(DeriveSeries, TwoSeriesHaveLoopsOfTheirOwnOverABlock) {
+  const std::string rows = for_v4(log_sigmoid({640, 64}));
+  EXPECT_TRUE(has(rows, "y.split(i0, i0, row, 32)\n")) << rows;
+  EXPECT_TRUE(has(rows, "e.compute_at(y, i0)\n")) << rows;
+  EXPECT_FALSE(has(rows, "flat")) << rows;  // full vectors as they are
+  EXPECT_TRUE(has(for_v4(log_sigmoid({64, 20})), "e.fuse(i0, i1, flat)\n"));
+  for (const Shape& shape : {Shape{5000}, Shape{3, 5000}, Shape{2, 3, 5000}}) {
+    const std::string last = "i" + std::to_string(shape.size() - 1),
+                      text = for_v4(log_sigmoid(shape));
+    EXPECT_TRUE(has(text, "y.split(" + last + ", " + last + ", within, 1024, shift_inwards)\n"));
+    EXPECT_TRUE(has(text, "e.compute_at(y, " + last + ")\n")) << text;
+  }
+  EXPECT_TRUE(has(for_v4(log_sigmoid({7})), "y.split(i0, i0, within, 7)\n"));
+}
+
+TEST(DeriveSeries, AThirdSeriesIsAPartToo) {
+  const Tensor x = matrix_of({64, 64});
+  const Tensor softplus = log(add(exp(x, "e"), 1.0F), "l");
+  const std::string mish = for_v4(mul(x, tanh(softplus), "y"));
+  EXPECT_TRUE(has(mish, "e.compute_at(y, i0)\n") && has(mish, "l.compute_at(y, i0)\n")) << mish;
+}
+
+TEST(DeriveSeries, RowsThatFillNoVectorsAreOneBehindWhatTheyAdd) {
+  for (int columns : {3, 15, 17, 65}) {
+    const std::string text = for_v4(gelu_of_sum({64, columns}));
+    EXPECT_TRUE(has(text, "s.compute_at(y, i0)\n") && has(text, "y.fuse(row, i1, flat)\n")) << text;
+    EXPECT_FALSE(has(text, "s.fuse")) << text;  // each row has the same b
+  }
+  // What follows goes by rows again.
+  const Shape shape = {64, 15};
+  const Tensor t = tanh(add(matrix_of(shape), vector_of(shape), "s"), "t");
+  const std::string text = for_v4(mul(t, vector_of(shape, "c"), "y"));
+  EXPECT_TRUE(has(text, "s.compute_at(y, i0)\n") && has(text, "t.compute_at(y, i0)\n")) << text;
+  EXPECT_TRUE(has(text, "t.fuse(i0, i1, flat)\n") && !has(text, "y.fuse")) << text;
+  // One value for each row is no row either.
+  const Tensor scaled = mul(matrix_of(shape), matrix_of({64, 1}, "r"), "s");
+  EXPECT_TRUE(has(for_v4(exp(scaled, "y")), "y.fuse(row, i1, flat)\n"));
+}
+
+TEST(DeriveSeries, BlocksAreAllRowsOrSoManyThatFewAreComputedAgain) {
+  const auto block = [](int rows, int columns) {
+    const std::string text = for_v4(gelu_of_sum({rows, columns})), split = "y.split(i0, i0, row, ";
+    const size_t from = text.find(split);
+    if (from == std::string::npos) return std::string();
+    return text.substr(from + split.size(), text.find(")\n") - from - split.size());
+  };
+  EXPECT_EQ(block(200, 17), "200");                 // half of the first cache holds them
+  EXPECT_EQ(block(1000, 17), "100");                // a part of them
+  EXPECT_EQ(block(997, 17), "112, shift_inwards");  // nine times whole vectors
+  EXPECT_EQ(block(1000, 15), "125");                // rows shorter than a vector: a part alone
+  EXPECT_EQ(block(997, 15), "");
+  EXPECT_EQ(block(131, 65), "");  // too many again
+  EXPECT_TRUE(has(for_v4(gelu_of_sum({4, 5, 15})), "y.split(i1, i1, row, 5)\n"));
+}
+
+TEST(DeriveSeries, ThreadsShareTheBlocks) {
+  EXPECT_TRUE(has(for_v4(gelu_of_sum({50000, 15}), 2), "y.parallel(i0)\n"));
+  EXPECT_TRUE(has(for_v4(log_sigmoid({500000}), 2), "y.parallel(i0)\n"));
+  EXPECT_FALSE(has(for_v4(gelu_of_sum({50, 15}), 2), "parallel"));
+  // Not built for several axes around the blocks.
+  EXPECT_FALSE(has(for_v4(gelu_of_sum({500, 1000, 15}), 2), "s.compute_at"));
+}
+
+TEST(DeriveSeries, LeavesWhatIsBestInOneExpression) {
+  const Shape shape = {64, 15}, full = {64, 64};
+  const auto sum_of = [](const Shape& s) { return add(matrix_of(s), vector_of(s), "s"); };
+  const Tensor x = matrix_of(shape), s = sum_of(shape);
+  for (const Tensor& y : {
+           gelu_of_sum(full), gelu_of_sum({64, 257}),      // few lanes are empty, or none
+           relu(s, "y"),                                   // no series
+           tanh(add(x, matrix_of(shape, "z"), "s"), "y"),  // flat as it is
+           gelu_of_sum({Extent::size("B"), 15}),           // of how many rows is not known
+           mul(tanh(s), vector_of(shape, "c") * s, "y")    // more is read than one member
+       }) {
+    EXPECT_FALSE(has(for_v4(y), "compute_at")) << for_v4(y);
+  }
+}
+
+TEST(DeriveSeries, LeavesChainsThatAreNotOfOneShapeAndType) {
+  const Axis i("i", 64), k("k", 40);
+  const Tensor x = input("x", f32, {64, 40}), across = input("x", f32, {40, 64});
+  const Tensor wide = input("w", f32, {64, 80}), bytes = input("x", u8, {64, 40});
+  const auto chain = [&](const Expr& e, DType type = f32) {
+    const Tensor y = log(add(compute("e", {i, k}, exp(e)), 1.0F), "l");
+    return has(for_v4(type == f32 ? y : cast(y, type)), "e.compute_at");
+  };
+  EXPECT_TRUE(chain(x(i, k)));
+  EXPECT_TRUE(chain(cast(f32, bytes(i, k))));
+  EXPECT_TRUE(chain(wide(i, 3) * x(i, k)));
+  EXPECT_TRUE(chain(across(3, i)));
+  EXPECT_FALSE(chain(x(i, k), u8));
+  EXPECT_FALSE(chain(across(k, i)));
+  EXPECT_FALSE(chain(wide(i, 2 * k)));
+  EXPECT_FALSE(chain(wide(i, 79 - k)));
+  EXPECT_FALSE(chain(wide(i, k + 1)));
+  EXPECT_FALSE(chain(across(k, 3)));
+  const Tensor in_f64 = compute("e", {i, k}, exp(cast(f64, x(i, k))));
+  const std::string of_two = for_v4(log(add(cast(in_f64, f32), 1.0F), "l"));
+  EXPECT_FALSE(has(of_two, "e.compute_at")) << of_two;
+}
+
+TEST(DeriveSeries, ComputesWhatTheGraphSays) {
+  for (const char* level : kLevels) {
+    for (int cores : {1, 2}) {
+      const Target target = target_of(level, cores);
+      for (const Shape& shape : {Shape{1, 1}, Shape{1, 7}, Shape{3, 5}, Shape{67, 15},
+                                 Shape{131, 33}, Shape{2, 1030}, Shape{3, 5, 9}}) {
+        EXPECT_TRUE(derives(Graph(gelu_of_sum(shape)), target, {0}, 1e-5));
+        EXPECT_TRUE(derives(Graph(log_sigmoid(shape)), target, {0}, 1e-5));
+        const Tensor t = tanh(matrix_of(shape) * vector_of(shape));
+        EXPECT_TRUE(derives(Graph(t * vector_of(shape, "c")), target, {0}, 1e-5));
+      }
+      EXPECT_TRUE(derives(Graph(log_sigmoid({0})), target, {0}));
+      EXPECT_TRUE(derives(Graph(log_sigmoid({2500})), target, {0}, 1e-5));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,271 @@
+// Small things in lanes: which operations compute them, which are together, what is written down,
+// and that the nests compute what the graphs say at every size.
+
+#include "passes/derive/small_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/graph_text.h"
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/derive/share_loops.h"
+#include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/fused_group.h"
+#include "passes/pipeline.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const Extent kBatch = Extent::size("B");
+const Target kTarget = Target::parse("x86-64-v3,cores=1");
+
+// The inverses of matrices of 3 x 3: cofactors, which two read, determinants, quotients.
+Graph inverses(const Extent& batch, DType dtype = f32, bool keeps_cofactors = false) {
+  const Tensor a = input("a", dtype, {batch, 3, 3});
+  const Axis b("b", batch), i("i", 3), j("j", 3);
+  const auto at = [&](const Expr& r, const Expr& c) { return a(b, r % 3, c % 3); };
+  Func cof("cof"), det("det"), y("y");
+  cof(b, i, j) = at(j + 1, i + 1) * at(j + 2, i + 2) - at(j + 1, i + 2) * at(j + 2, i + 1);
+  det(b) = a(b, 0, 0) * cof(b, 0, 0) + a(b, 0, 1) * cof(b, 1, 0) + a(b, 0, 2) * cof(b, 2, 0);
+  y(b, i, j) = cof(b, i, j) * det(b);
+  return keeps_cofactors ? Graph({cof, y}) : Graph(y);
+}
+
+// One operation.
+Graph inverses_of_2(const Extent& batch, DType dtype = f32) {
+  const Tensor a = input("a", dtype, {batch, 2, 2});
+  const Axis b("b", batch), i("i", 2), j("j", 2);
+  const Expr det = a(b, 0, 0) * a(b, 1, 1) - a(b, 0, 1) * a(b, 1, 0);
+  return Graph(compute("y", {b, i, j}, select(i == j, a(b, 1 - i, 1 - j), -a(b, i, j)) * det));
+}
+
+// Sums of turned pairs of matrices.
+Graph turned_products(const Extent& batch) {
+  const Tensor a = input("a", f32, {2, batch, 2, 3, 3});
+  const Axis n("n", 2), b("b", batch), i("i", 3), j("j", 3), k("k", 3);
+  return Graph(compute("y", {n, b, i}, sum({k, j}, a(n, b, 0, k, (j + i) % 3) * a(n, b, 1, j, k))));
+}
+
+// Sums behind what two read, and before the last.
+Graph sums_of_turned(const Extent& batch) {
+  const Tensor a = input("a", f32, {batch, 3, 3});
+  const Axis b("b", batch), i("i", 3), j("j", 3), k("k", 3);
+  Func turned("turned"), total("total"), y("y");
+  turned(b, i, j) = a(b, (i + j) % 3, j) - a(b, i, (i + j) % 3);
+  total(b, i) = sum(k, turned(b, i, k) * turned(b, k, i));
+  y(b, i, j) = turned(b, i, j) * total(b, j) + total(b, i);
+  return Graph(y);
+}
+
+bool has_groups(const Graph& graph, const Target& target = kTarget) {
+  return !small_rows(fuse_epilogues(graph), target).empty();
+}
+
+bool is_alone(const Tensor& y, const Target& target = kTarget) {
+  return small_rows_alone(*y.op(), target).has_value();
+}
+
+TEST(SmallRows, WhichAxesSayWhich) {
+  const auto rows = [](const Shape& shape) { return axes_of_things(*input("x", f32, shape).op()); };
+  EXPECT_EQ(rows({kBatch, 3, 3}), 1u);
+  EXPECT_EQ(rows({kBatch, 4, 4}), 1u);
+  EXPECT_EQ(rows({kBatch, 4, 5}), 2u);
+  EXPECT_EQ(rows({kBatch, kBatch, 3}), 2u);
+  EXPECT_EQ(rows({kBatch}), 1u);
+  EXPECT_EQ(rows({100, 2, 2, 2}), 1u);
+  EXPECT_EQ(rows({100, 0}), 2u);
+  EXPECT_EQ(rows({2, 3}), 0u);
+}
+
+TEST(SmallRows, WhyNotSmall) {
+  const Tensor x = input("x", f32, {kBatch, 3, 3}), bytes = input("u", u8, {kBatch, 3, 3});
+  const Tensor large = input("l", f32, {kBatch, 4, 5});
+  const auto why_not = [](const Tensor& y, size_t rows) {
+    return why_not_small(*y.op(), rows).value_or("");
+  };
+  EXPECT_EQ(why_not(relu(x, "y"), 1), "");
+  EXPECT_EQ(why_not(x, 1), "expected x to be computed");
+  EXPECT_EQ(why_not(relu(x, "y"), 4), "expected y to have 4 axes that say which, got 3");
+  EXPECT_EQ(why_not(relu(bytes, "y"), 1), "expected values of at least 4 bytes in y");
+  EXPECT_EQ(why_not(cast(bytes, f32, "y"), 1), "expected values of at least 4 bytes in y");
+  EXPECT_EQ(why_not(relu(large, "y"), 1),
+            "expected at most 16 elements of y, each of at most 16 steps");
+  EXPECT_EQ(why_not(relu(large, "y"), 2), "");
+  EXPECT_EQ(why_not(sum(large, {1, 2}, false, "y"), 1), "") << "twenty steps of one element";
+  EXPECT_EQ(why_not(sum(input("m", f32, {kBatch, 300}), {1}, false, "y"), 1),
+            "expected at most 16 elements of y, each of at most 16 steps");
+}
+
+TEST(SmallRows, WhichDifferByElement) {
+  const Tensor x = input("x", f32, {kBatch, 3, 4}), places = input("places", i32, {4});
+  const Axis b("b", kBatch), i("i", 3), j("j", 4);
+  const auto differs = [&](const Expr& body) {
+    return differs_by_element(*compute("y", {b, i, j}, body).op(), 1);
+  };
+  EXPECT_TRUE(differs(x(b, (i + 1) % 3, j)));
+  EXPECT_TRUE(differs(select(i == j, x(b, i, j), 0.0f)));
+  EXPECT_FALSE(differs(x(b, i, j) * 2.0f));
+  EXPECT_FALSE(differs(x(b, 2 - i, j)));
+  EXPECT_FALSE(differs(x(b, i, clamp(places(j), 0, 3)))) << "data say where";
+  EXPECT_FALSE(differs(select(x(b, i, j) > 0.0f, x(b, i, j), 0.0f))) << "data say what";
+  EXPECT_FALSE(differs(x(b, (i * 4 + j) / 4, (i * 4 + j) % 4))) << "of a reshape";
+  EXPECT_FALSE(differs_by_element(*reshape(x, {kBatch, 2, 6}, "y").op(), 1));
+  EXPECT_FALSE(differs(select(Expr(i) < 2, x(b, min(i, 1), j), 0.0f))) << "padded";
+  const Axis one("i", 1);
+  EXPECT_FALSE(differs_by_element(
+      *compute("y", {b, one, j}, select(Expr(one) == 0, x(b, one, j), -x(b, 1, j))).op(), 1))
+      << "of one step";
+  const Tensor deep = input("deep", f32, {kBatch, 3, 4, kBatch});
+  const Axis last("last", kBatch);
+  EXPECT_FALSE(
+      differs_by_element(*compute("y", {b, last}, sum({i, j}, deep(b, i, j, last))).op(), 2))
+      << "rows of a run-time length lie between";
+  EXPECT_TRUE(differs_by_element(
+      *compute("y", {b, last}, sum({i, j}, deep(b, (i + 1) % 3, j, last))).op(), 2));
+  const Tensor turned = compute("s", {b, i, j}, x(b, (i + 1) % 3, j) + x(b, i, j));
+  const OpPtr group = make_group({turned.op(), relu(turned, "y").op()});
+  EXPECT_TRUE(differs_by_element(*group, 1)) << "of a member";
+  const Axis k("k", 4);
+  EXPECT_TRUE(differs_by_element(*compute("y", {b, i}, sum(k, x(b, i, (k + i) % 4))).op(), 1));
+}
+
+TEST(SmallRows, OneOperationAlone) {
+  EXPECT_TRUE(is_alone(Tensor(inverses_of_2(kBatch).outputs()[0])));
+  EXPECT_TRUE(is_alone(Tensor(inverses_of_2(8).outputs()[0])));
+  EXPECT_FALSE(is_alone(Tensor(inverses_of_2(7).outputs()[0]))) << "fewer than a vector";
+  EXPECT_FALSE(is_alone(Tensor(inverses_of_2(kBatch, u8).outputs()[0])));
+  const Tensor x = input("x", f32, {kBatch, 4, 4});
+  const Axis b("b", kBatch), i("i", 4), j("j", 4);
+  EXPECT_TRUE(is_alone(compute("y", {b, i, j}, x(b, i, (i + j) % 4))));
+  EXPECT_FALSE(is_alone(compute("y", {b, i, j}, x(b, j, i)))) << "all are computed alike";
+  EXPECT_FALSE(is_alone(compute("y", {b, i}, x(b, 0, (i + 1) % 4)))) << "of one axis";
+  EXPECT_FALSE(is_alone(
+      compute("y", {b, i, j}, select(Expr(i) < 2, x(b, i, (i + j) % 4) * 2.0f, x(b, 0, 0)))))
+      << "its loop is cut";
+  EXPECT_FALSE(is_alone(x));
+}
+
+TEST(SmallRows, WhatNothingElseReadsIsTogether) {
+  const auto names = [](const Graph& graph) {
+    std::vector<std::string> found;
+    for (const RowGroup& group : small_rows(graph, kTarget)) {
+      for (const Op* op : members_of(group)) found.push_back(op->name);
+    }
+    return found;
+  };
+  EXPECT_THAT(names(inverses(kBatch)), ElementsAre("y", "det", "cof"));
+  EXPECT_THAT(names(sums_of_turned(kBatch)), ElementsAre("y", "total", "turned"));
+  EXPECT_THAT(names(inverses(kBatch, f32, true)), ElementsAre()) << "cof is an output";
+  EXPECT_THAT(names(inverses(4)), ElementsAre()) << "fewer than a vector";
+  EXPECT_THAT(names(inverses_of_2(kBatch)), ElementsAre()) << "nothing is on the way";
+  const Graph graph = inverses(kBatch);
+  EXPECT_TRUE(small_rows(graph, kTarget, {graph.outputs()[0].get()}).empty());
+  EXPECT_TRUE(small_rows(graph, kTarget, {graph.find("cof")->get()}).empty());
+}
+
+TEST(SmallRows, NotWhatIsReadInOtherRows) {
+  const Tensor a = input("a", f32, {64, 3, 3});
+  const Axis b("b", 64), i("i", 3), j("j", 3);
+  Func turned("turned"), y("y");
+  turned(b, i, j) = a(b, (i + j) % 3, j) + a(b, j, i);
+  y(b, i, j) = turned(63 - b, i, j) * turned(b, j, i);
+  EXPECT_FALSE(has_groups(Graph(y)));
+}
+
+TEST(SmallRows, NotWhereAllIsComputedAlike) {
+  const Tensor a = input("a", f32, {kBatch, 3, 3});
+  const Axis b("b", kBatch), i("i", 3), j("j", 3);
+  Func twice("twice"), y("y");
+  twice(b, i, j) = a(b, i, j) * 2.0f;
+  y(b, i, j) = twice(b, i, j) * twice(b, j, i);
+  EXPECT_FALSE(has_groups(Graph(y)));
+}
+
+// A chain of any length is cut into groups.
+TEST(SmallRows, GroupsAreNoLongerThanSoMany) {
+  Tensor s = input("s", f32, {kBatch, 2, 2});
+  const Axis b("b", kBatch), i("i", 2), j("j", 2);
+  for (int n = 0; n < 100; ++n) {
+    s = compute("s" + std::to_string(n), {b, i, j}, s(b, (i + j) % 2, j) * s(b, j, i));
+  }
+  const std::vector<RowGroup> groups = small_rows(Graph(s), kTarget);
+  ASSERT_EQ(groups.size(), 3u) << "of a hundred the first is alone";
+  EXPECT_EQ(groups[0].members.size(), 33u);
+}
+
+TEST(SmallRows, AVectorOfEachElement) {
+  EXPECT_EQ(derived(inverses(kBatch), kTarget),
+            "emulsion schedule 1\n"
+            "y.split(b, tile, lane, 8, predicate)\ny.reorder(lane, j, i, tile)\n"
+            "y.vectorize(lane)\ny.partition(tile)\ny.unroll(i)\ny.unroll(j)\n"
+            "det.reorder(b)\ndet.vectorize(b)\ndet.compute_at(y, tile)\n"
+            "cof.reorder(b, j, i)\ncof.vectorize(b)\ncof.reorder_storage(b, j, i)\n"
+            "cof.compute_at(y, tile)\ncof.unroll(i)\ncof.unroll(j)\n");
+  const std::string known = derived(inverses(100), kTarget);
+  EXPECT_THAT(known, HasSubstr("y.split(b, tile, lane, 8, shift_inwards)\n"));
+  EXPECT_THAT(known, Not(HasSubstr("partition")));
+  EXPECT_THAT(derived(inverses(64), kTarget), HasSubstr("y.split(b, tile, lane, 8)\n"));
+  EXPECT_THAT(derived(inverses_of_2(kBatch), kTarget), HasSubstr("y.unroll(i)\ny.unroll(j)\n"));
+  EXPECT_THAT(derived(sums_of_turned(kBatch), kTarget), HasSubstr("total.unroll(i)\n"));
+  EXPECT_THAT(derived(sums_of_turned(kBatch), kTarget), HasSubstr("total.unroll(k)\n"));
+}
+
+TEST(SmallRows, ThreadsShareTiles) {
+  EXPECT_THAT(derived(inverses(1 << 20), target_of("x86-64-v3", 4)),
+              HasSubstr("y.parallel(tile)\n"));
+  const std::string text = derived(inverses(kBatch), target_of("x86-64-v3", 4));
+  EXPECT_THAT(text, HasSubstr("y.specialize(B >= "));
+  EXPECT_THAT(text, HasSubstr("y.parallel(tile)\n"));
+}
+
+TEST(SmallRows, AreALoopGroupAndInTheLedger) {
+  const Graph shared = share_loops(fuse_epilogues(inverses(kBatch)), kTarget);
+  EXPECT_THAT(to_string(shared), HasSubstr("over [b]"));
+  const Lowered together = run_pipeline(inverses(kBatch), kTarget);
+  EXPECT_EQ(together.fusion.fused_count(), 2) << to_string(together.fusion);
+  for (const FusionDecision& decision : together.fusion.decisions) {
+    const std::string is = decision.fused ? decision.pattern : kSharedRows;
+    EXPECT_EQ(is, kSharedRows);
+    EXPECT_EQ(decision.consumer, "y");
+  }
+  const FusionConfig off = parse_fusion_config(R"({"patterns": ["elementwise chain"]})");
+  const Lowered apart = run_pipeline(inverses(kBatch), kTarget, {}, nullptr, off);
+  EXPECT_THAT(to_string(apart.schedule), Not(HasSubstr("compute_at")));
+}
+
+TEST(SmallRows, OfAnySize) {
+  const auto computes = [](const Graph& graph, const Target& target) {
+    for (const int64_t batch : {0, 1, 5, 16, 37}) {
+      SizeValues sizes;
+      for (const std::string& size : graph.sizes()) sizes[size] = batch;
+      auto result = lowers(graph, derive_schedule(graph, target), sizes);
+      if (!result || sizes.empty()) return result;
+    }
+    return testing::AssertionSuccess();
+  };
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const Target target = target_of(level, cores);
+      for (const Extent& batch : {kBatch, Extent(1), Extent(37), Extent(64)}) {
+        EXPECT_TRUE(computes(inverses(batch, i32), target)) << level << batch.to_string();
+        EXPECT_TRUE(computes(inverses_of_2(batch), target)) << level << batch.to_string();
+        EXPECT_TRUE(computes(sums_of_turned(batch), target)) << level << batch.to_string();
+        EXPECT_TRUE(computes(turned_products(batch), target)) << level << batch.to_string();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
