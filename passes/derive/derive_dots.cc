@@ -98,6 +98,35 @@ void copy_columns(const Op& operand, const std::string& reader, Schedule* schedu
   (*schedule)[copy].reorder_storage(order).reorder(order);
 }
 
+// Whether what follows one column is computed for a vector of rows at a time: their sums wait.
+bool follows_in_vectors(const ContractionGroup& group, const Dots& dots, const Target& target) {
+  const Op &op = *group.contraction, &result = *group.result;
+  if (&op == &result || !dots.columns || op.shape[*dots.columns] != Extent(1)) return false;
+  return op.shape[dots.rows].as_constant().value_or(0) >= value_lanes(result, target);
+}
+
+// The loops of what follows; those of the sums are theirs alone, in a block of rows.
+void derive_following(const ContractionGroup& group, const Dots& dots, const Target& target,
+                      Schedule* schedule) {
+  constexpr int64_t kMostVectors = 8;
+  const Op &op = *group.contraction, &result = *group.result;
+  StageSchedule& y = (*schedule)[result.name];
+  const Axis block(fresh_axis(result, "block")), row(fresh_axis(result, "row"));
+  const int64_t lanes = value_lanes(result, target);
+  // A vector that is loaded right behind the stores of its elements waits for them.
+  const int64_t vectors = std::min(kMostVectors, *op.shape[dots.rows].as_constant() / lanes);
+  y.split(result.axes[dots.rows], block, row, vectors * lanes, Tail::shift_inwards);
+  std::vector<Axis> outer;
+  for (size_t i = 0; i < op.axes.size(); ++i) {
+    if (i != dots.rows && i != *dots.columns) outer.push_back(result.axes[i]);
+  }
+  std::vector<Axis> order = {row, result.axes[*dots.columns], block};
+  order.insert(order.end(), outer.rbegin(), outer.rend());
+  y.reorder(order).vectorize(row, lanes);
+  share_tiles(op, result, outer, block, 1, target, &y);
+  (*schedule)[op.name].compute_at(result.name, block);
+}
+
 }  // namespace
 
 bool steps_along(const Expr& read, const Axis& axis, const Contraction& c) {
@@ -165,6 +194,12 @@ void derive_dots(const ContractionGroup& group, const Dots& dots, const Contract
   constexpr int64_t kMostRows = 4, kMostOfEach = 2, kTilesOfTask = 16;
   const Op& op = *group.contraction;
   const Op& result = *group.result;
+  if (follows_in_vectors(group, dots, target)) {
+    Target alone = target;
+    alone.cores = 1;
+    derive_dots({&op, &op}, dots, c, alone, schedule);
+    return derive_following(group, dots, target, schedule);
+  }
   const bool known = !dots.columns || op.shape[*dots.columns].is_constant();
   const int64_t most = known ? kMostRows : kMostOfEach;
   const int64_t count = std::min(op.shape[dots.rows].as_constant().value_or(most), most);

@@ -89,7 +89,7 @@ TEST(DeriveDots, OneColumnIsSummedInLanesHoweverShort) {
       EXPECT_TRUE(has(layer(depth, 1), "p.rfactor(lane, p_lanes)\n")) << layer(depth, 1);
       EXPECT_FALSE(has(layer(depth, 1), "pack")) << layer(depth, 1);
     }
-    EXPECT_TRUE(has(layer(20, 1, 7), "p.rfactor(lane, p_lanes)\n")) << layer(20, 1, 7);
+    EXPECT_TRUE(has(layer(20, 1, 7), ".rfactor(lane, p_lanes)\n")) << layer(20, 1, 7);
     EXPECT_FALSE(has(layer(4, 1), "rfactor")) << layer(4, 1);  // as pixels are
     EXPECT_TRUE(has(layer(63, 2), "pack(w, n, ")) << layer(63, 2);
     const std::string two = derived(product(40, 63, 2, true), target);
@@ -109,6 +109,37 @@ TEST(DeriveDots, OneColumnIsSummedInLanesOfOperandsThatLieAlongTheSumsOnly) {
   EXPECT_TRUE(sums(compute("y", {m, n}, sum(k, x(m, k) * w(k, n)))));
   EXPECT_TRUE(sums(compute("y", {b, m, n}, sum(k, pictures(b, m, k) * deep(b, k, n)))));
   EXPECT_FALSE(sums(compute("y", {m, n}, sum(k, turned(k, m) * w(k, n)))));
+}
+
+// The sums of a block of rows are there before what follows them, in vectors of the rows.
+TEST(DeriveDots, WhatFollowsOneColumnIsInVectorsOfRows) {
+  const auto layer = [](const Shape& rows, int64_t columns) {
+    Shape x = rows;
+    x.push_back(20);
+    const Tensor w = weight("w", f32, {20, columns});
+    return sigmoid(matmul(input("x", f32, x), w, "p") + 0.5f, "y");
+  };
+  const auto is_in_vectors = [&](const Shape& rows, int64_t columns, const Target& target) {
+    const std::string text = derived(layer(rows, columns), target);
+    return has(text, "y.split(i0, block, row, ") && has(text, "y.vectorize(row_v)\n") &&
+           has(text, "p.compute_at(y, block)\n");
+  };
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    EXPECT_TRUE(is_in_vectors({16}, 1, target)) << level;
+    EXPECT_TRUE(is_in_vectors({1001}, 1, target)) << level;
+    EXPECT_FALSE(is_in_vectors({3}, 1, target)) << level;
+    EXPECT_FALSE(is_in_vectors({kM}, 1, target)) << level;
+    EXPECT_FALSE(is_in_vectors({64}, 2, target)) << level;
+    for (const int cores : {1, 2}) {
+      for (const Shape& rows : {Shape{16}, {37}, {131}, {3, 19}, {2, 5000}}) {
+        EXPECT_TRUE(derives(layer(rows, 1), target_of(level, cores), {1})) << level;
+      }
+    }
+  }
+  const std::string shared = derived(layer({4000001}, 1), target_of("x86-64-v4", 2));
+  EXPECT_TRUE(has(shared, "y.parallel(block)\n")) << shared;
+  EXPECT_FALSE(has(shared, "p.parallel")) << shared;
 }
 
 // Of two rows each: a task of its own would be a call for little.
