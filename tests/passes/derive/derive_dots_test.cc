@@ -130,7 +130,9 @@ TEST(DeriveDots, WhatFollowsOneColumnIsInVectorsOfRows) {
     EXPECT_TRUE(is_in_vectors({1001}, 1, target)) << level;
     EXPECT_FALSE(is_in_vectors({3}, 1, target)) << level;
     EXPECT_FALSE(is_in_vectors({kM}, 1, target)) << level;
-    EXPECT_FALSE(is_in_vectors({64}, 2, target)) << level;
+    const std::string two = derived(sigmoid(product(64, 70, 2), "z"), target);
+    EXPECT_TRUE(has(two, "y.rfactor(lane, y_lanes)\n")) << two;
+    EXPECT_FALSE(has(two, "vectorize(row_v)")) << two;
     for (const int cores : {1, 2}) {
       for (const Shape& rows : {Shape{16}, {37}, {131}, {3, 19}, {2, 5000}}) {
         EXPECT_TRUE(derives(layer(rows, 1), target_of(level, cores), {1})) << level;
