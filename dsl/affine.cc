@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <limits>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
-#include "dsl/index_parts.h"
 
 namespace emulsion {
 namespace {

@@ -98,7 +98,17 @@ void copy_columns(const Op& operand, const std::string& reader, Schedule* schedu
   (*schedule)[copy].reorder_storage(order).reorder(order);
 }
 
-// Whether what follows one column is computed for a vector of rows at a time: their sums wait.
+// The axes of the result but those of rows and columns.
+std::vector<Axis> outer_axes(const Op& result, const Dots& dots) {
+  std::vector<Axis> outer;
+  for (size_t i = 0; i < result.axes.size(); ++i) {
+    if (i != dots.rows && i != dots.columns) outer.push_back(result.axes[i]);
+  }
+  return outer;
+}
+
+// Whether what follows one column is computed in vectors of rows, once the sums of a block of rows
+// are stored.
 bool follows_in_vectors(const ContractionGroup& group, const Dots& dots, const Target& target) {
   const Op &op = *group.contraction, &result = *group.result;
   if (&op == &result || !dots.columns || op.shape[*dots.columns] != Extent(1)) return false;
@@ -116,10 +126,7 @@ void derive_following(const ContractionGroup& group, const Dots& dots, const Tar
   // A vector that is loaded right behind the stores of its elements waits for them.
   const int64_t vectors = std::min(kMostVectors, *op.shape[dots.rows].as_constant() / lanes);
   y.split(result.axes[dots.rows], block, row, vectors * lanes, Tail::shift_inwards);
-  std::vector<Axis> outer;
-  for (size_t i = 0; i < op.axes.size(); ++i) {
-    if (i != dots.rows && i != *dots.columns) outer.push_back(result.axes[i]);
-  }
+  const std::vector<Axis> outer = outer_axes(result, dots);
   std::vector<Axis> order = {row, result.axes[*dots.columns], block};
   order.insert(order.end(), outer.rbegin(), outer.rend());
   y.reorder(order).vectorize(row, lanes);
@@ -211,7 +218,8 @@ void derive_dots(const ContractionGroup& group, const Dots& dots, const Contract
   }
   // The result's loops, innermost first: the columns, the rows of a tile, the tiles, the rest.
   const Axis tile(fresh_axis(result, "tile")), row(fresh_axis(result, "row"));
-  std::vector<Axis> order, few, outer;
+  const std::vector<Axis> outer = outer_axes(result, dots);
+  std::vector<Axis> order, few;
   if (dots.columns) few.push_back(op.axes[*dots.columns]);
   few.push_back(op.axes[dots.rows]);
   y.split(result.axes[dots.rows], tile, row, count, Tail::guard).unroll(row);
@@ -219,9 +227,6 @@ void derive_dots(const ContractionGroup& group, const Dots& dots, const Contract
   if (dots.columns) order.insert(known ? order.begin() : order.end(), result.axes[*dots.columns]);
   if (dots.columns && known) y.unroll(result.axes[*dots.columns]);
   order.push_back(tile);
-  for (size_t i = 0; i < op.axes.size(); ++i) {
-    if (i != dots.rows && i != dots.columns) outer.push_back(result.axes[i]);
-  }
   order.insert(order.end(), outer.rbegin(), outer.rend());
   y.reorder(order);
   share_tiles(op, result, outer, tile, known ? 1 : kTilesOfTask, target, &y);

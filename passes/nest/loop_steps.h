@@ -63,7 +63,8 @@ class SparedSteps {
   Expr without_clamps(const Expr& index, const std::function<Expr(const Expr&)>& in_loops = {});
   // The same, and an index that is reflected at an end, abs(a) and min(a, b) of one that rises and
   // one that falls, is the one that rises. One that wraps around, a % n, is a at the most frequent
-  // quotient, where that has at least half of the steps: they are `own`, of a known number.
+  // quotient, where that has at least half of the steps, `own`. Run-time sizes count as large ones
+  // there: for others fewer steps may be spared, and none wrongly.
   Expr between_ends(const Expr& index, const std::function<Expr(const Expr&)>& in_loops,
                     const Range& own);
 
