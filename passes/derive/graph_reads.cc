@@ -275,6 +275,21 @@ std::optional<std::string> Readers::why_not_only(
   return std::nullopt;
 }
 
+std::vector<const Op*> in_their_place(
+    const std::vector<const Op*>& readers,
+    const std::unordered_map<const Op*, std::vector<const Op*>>& inside) {
+  std::vector<const Op*> all;
+  for (const Op* reader : readers) {
+    const auto inlined = inside.find(reader);
+    const std::vector<const Op*> stored =
+        inlined == inside.end() ? std::vector<const Op*>{reader} : inlined->second;
+    for (const Op* one : stored) {
+      if (std::count(all.begin(), all.end(), one) == 0) all.push_back(one);
+    }
+  }
+  return all;
+}
+
 bool is_read_once(const Op& op, const Readers& readers) {
   const std::vector<const Op*>* const reading = readers.only_readers(op);
   if (reading == nullptr || reading->size() != 1) return false;

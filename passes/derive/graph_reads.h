@@ -67,6 +67,12 @@ bool is_axis(const Affine& index, const Axis& axis);
 // places beyond them if no clamp were there.
 bool reads_whole(const Op& producer, const Reads& reads, size_t first);
 
+// The readers, and in the place of each that is computed inline those that compute it (`inside`),
+// each once.
+std::vector<const Op*> in_their_place(
+    const std::vector<const Op*>& readers,
+    const std::unordered_map<const Op*, std::vector<const Op*>>& inside);
+
 // Who reads what, once for the whole graph.
 class Readers {
  public:

@@ -66,7 +66,7 @@ class BorderFinder {
   void consider(const Op& op) {
     const std::vector<const Op*>* const reading = readers_.only_readers(op);
     if (reading == nullptr || reading->empty()) return;  // an output
-    const std::vector<const Op*> readers = those_that_choose(*reading);
+    const std::vector<const Op*> readers = in_their_place(*reading, chosen_in_);
     std::vector<OpPtr> chosen;
     for (const Op* reader : readers) {
       OpPtr chooses;
@@ -88,20 +88,6 @@ class BorderFinder {
       found_.readers[readers[i]] = std::move(chosen[i]);
       inlined_[readers[i]].push_back(&op);
     }
-  }
-
-  // Each reader, or those that choose among what it reads.
-  std::vector<const Op*> those_that_choose(const std::vector<const Op*>& reading) const {
-    std::vector<const Op*> all;
-    for (const Op* reader : reading) {
-      const auto inlined = chosen_in_.find(reader);
-      const std::vector<const Op*> stored =
-          inlined == chosen_in_.end() ? std::vector<const Op*>{reader} : inlined->second;
-      for (const Op* one : stored) {
-        if (std::count(all.begin(), all.end(), one) == 0) all.push_back(one);
-      }
-    }
-    return all;
   }
 
   Reason why_not(const Op& op, const Op& reader, OpPtr* chooses) {

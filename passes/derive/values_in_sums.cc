@@ -44,7 +44,7 @@ class ValueFinder {
   void consider(const Source& value) {
     const std::vector<const Op*>* const reading = readers_.only_readers(*value.op);
     if (reading == nullptr) return;  // an output
-    const std::vector<const Op*> readers = stored_readers(*reading);
+    const std::vector<const Op*> readers = in_their_place(*reading, computed_in_);
     if (readers.size() > 1 && !is_as_a_load(*value.written)) return;
     if (std::none_of(readers.begin(), readers.end(), [](const Op* op) { return is_sum(*op); })) {
       return;
@@ -58,20 +58,6 @@ class ValueFinder {
     found_.inlined.insert(value.op->name);
     for (size_t i = 0; i < readers.size(); ++i) found_.readers[readers[i]] = std::move(computes[i]);
     computed_in_[value.op] = readers;
-  }
-
-  // Each reader, or those that compute it.
-  std::vector<const Op*> stored_readers(const std::vector<const Op*>& reading) const {
-    std::vector<const Op*> all;
-    for (const Op* reader : reading) {
-      const auto inlined = computed_in_.find(reader);
-      const std::vector<const Op*> stored =
-          inlined == computed_in_.end() ? std::vector<const Op*>{reader} : inlined->second;
-      for (const Op* one : stored) {
-        if (std::count(all.begin(), all.end(), one) == 0) all.push_back(one);
-      }
-    }
-    return all;
   }
 
   static bool is_sum(const Op& op) {
