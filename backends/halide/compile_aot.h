@@ -4,8 +4,8 @@
 // A nest as a library: NAME.h, as Halide writes it, and NAME.a, with
 //
 //   int NAME(halide_buffer_t *inputs and weights..., halide_buffer_t *outputs...)
-//   int NAME_pack_WEIGHT(halide_buffer_t *weight, halide_buffer_t *packed)     for each weight that
-//   is packed
+//   for each weight that is packed:
+//   int NAME_pack_WEIGHT(halide_buffer_t *weight, halide_buffer_t *packed)
 //
 // Each returns 0, or a code and a message (backends/runtime/emulsion_runtime.h), and leaves its
 // output alone when an argument is wrong. Linked with //backends/runtime. Equal inputs, equal

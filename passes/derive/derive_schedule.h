@@ -5,8 +5,11 @@
 // registers, vector lanes, cores. No search and no measurement, so the same graph and target give
 // the same schedule.
 //
+// Left, what operations are, and the file of passes/derive/ that derives their schedule; right,
+// the schedule.
+//
 //   contraction and epilogue    a tile of accumulators in registers, computed at the tile of the
-//                               epilogue; weights packed in panels; what cannot be packed copied
+//   (derive_contraction)        epilogue; weights packed in panels; what cannot be packed copied
 //                               by panels where that pays; threads over panels or rows. Of any
 //                               body over two operands (distances of all pairs), of more where
 //                               the others have rows or columns, not both, and of any extents: of
@@ -14,44 +17,65 @@
 //   contraction with few        partial results in lanes (rfactor) of several rows at a time,
 //   columns, or few rows by     where both operands lie, or can be turned to lie, along the
 //   columns                     reduction; else, where masks are, one vector with a mask
+//   (derive_dots)
 //   elementwise, data movement  vectors along the last axis, threads along the first; rows in
-//                               blocks where an operand lies across them (transpose); loops cut at
+//   (derive_pointwise)          blocks where an operand lies across them (transpose); loops cut at
 //                               the borders of what is joined, padded or masked, and of run-time
 //                               rows where neighbours are held at the ends
+//   elementwise chain with two  in parts, over blocks that the first cache holds
+//   series (exp, tanh)
+//   (derive_series)
 //   elementwise siblings        one loop, over rows or over blocks of a long row, for operations
-//                               that read one tensor and do not need one another: it is read once
+//   (derive_siblings)           that read one tensor and do not need one another: it is read once
 //   reshape, transpose, slice   read through (inline), where vectors stay vectors of neighbours; a
 //   and broadcast between the   contraction copies panels of what lies across its columns, sums
 //   others                      up along the reduction what has few rows, and else, as for a
-//                               weight (to be packed) and for rows that vectors would cross, the
+//   (read_through)              weight (to be packed) and for rows that vectors would cross, the
 //                               move is stored
 //   concat and pad before       read through as well; the reader's loops are cut at the borders.
-//   For elementwise readers         sums they are stored softmax, norms, losses:     row by row,
-//   everything at the row of the last operation; vectors what combines rows and      along the row,
-//   sums in lanes, one row at a time in a cache; threads goes on with them           over rows
+//   elementwise readers         For sums they are stored
+//   (read_borders)
+//   values that sums alone      computed in the loops of the sums; those that others read too, by
+//   read: x - mean, squared     each of these where that takes no longer than to load them
+//   (values_in_sums)
+//   softmax, norms, losses:     row by row, everything at the row of the last operation; vectors
+//   what combines rows and      along the row, sums in lanes, one row at a time in a cache; threads
+//   goes on with them           over rows. Of a run-time length one of several ways, as each call
+//   (derive_rows,               has it (derive_group_by_length); of a few elements a row in each
+//   derive_columns)             lane (derive_rows_in_each_lane). What combines columns is computed
+//                               for a block of these
 //   attention: a contraction    a block of rows at a time: the products that the rows are made
 //   of rows that are combined   of, the rows, the contraction; only a block of each is stored.
-//                               What does not lie along the columns (keys) is turned once for all
+//   (derive_row_blocks)         What does not lie along the columns (keys) is turned once for all
 //                               blocks; threads over what is outside (heads), or over blocks. Of
 //                               a run-time number of rows all at a time, where they are few
-//   layers: contractions with    a block of rows at a time goes through all of them, with weights
-//   packed weights, each of the  that a cache holds; only a block of what is between two is
-//   rows of the one before       stored, where all of it would leave the second cache
+//   layers: contractions with   a block of rows at a time goes through all of them, with weights
+//   packed weights, each of     that a cache holds; only a block of what is between two is stored,
+//   the rows of the one before  where all of it would leave the second cache
+//   (layer_blocks)
 //   reduction, last axis        partial results in several vectors of lanes, which are then
-//                               combined in vectors (rfactor); of a run-time length in one cache
+//   (derive_lanes)              combined in vectors (rfactor); of a run-time length in one cache
 //                               line of lanes, of several rows side by side; threads over rows.
 //                               Many rows of a run-time length that may be at most four elements:
-//                               a row in each lane then (alternative)
+//                               a row in each lane then (alternative, derive_short_rows). Of a
+//                               whole tensor threads share parts (derive_sum_in_parts)
 //   reduction of many rows,     vectors along the columns, several rows at a time, results in
 //   more columns than fit       memory; threads over other axes, or wide blocks of columns
 //   registers
+//   (derive_combined_rows)
+//   sums by class, histograms   one place is changed for each term
+//   (derive_chosen_places)
 //   any other reduction         accumulators in vectors along the last axis; what alone reads them,
-//                               at its own places, is computed while they are in registers (a
+//   (derive_reduction)          at its own places, is computed while they are in registers (a
 //                               mean). Of a run-time length, where masks lack or vectors are long:
 //                               the last tile of a row that is as long starts earlier (alternative)
 //   chain of stencils,          the rows of the last in strips that the threads share; what it
 //   depthwise convolutions,     reads row by row ahead of it, in windows that slide, sums in
 //   poolings                    registers
+//   (derive_windows)
+//   many small matrices, each   one in each lane, all elements unrolled
+//   element computed otherwise
+//   (small_rows)
 //
 // Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
 // before it: pixels side by side, one vector for each colour. Where it has a run-time number of

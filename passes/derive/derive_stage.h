@@ -267,7 +267,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
 // The same of rows of a few elements, a row in each lane:
 //   for tile: the producers' elements of a vector of rows; the reader's
 // With loops of their own for lengths of up to four, which are `length`: of a known length vectors
-// across the rows are shuffled out of as many vectors of memory Without one all are unrolled.
+// across the rows are shuffled out of as many vectors of memory. Without one all are unrolled.
 void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const Target& target,
                               Schedule* schedule);
 // In several ways where the rows of an output may be short or long:
@@ -297,8 +297,9 @@ void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule
 // vectors across them are made of a few vectors of memory each if it is small.
 std::optional<Expr> length_of_summed_rows(const Op& op, const Target& target);
 // Of such rows:
-//   if D <= 4: for tile: alloc few: [start values]; for k: vectors across rows of few += ..; y =
-//   few else: the rows in lanes, in the memory of y
+//   if D <= 4: for tile: alloc few: [start values]; for k: vectors across rows of few += ..;
+//              y = few
+//   else: the rows in lanes, in the memory of y
 void derive_rows_by_length(const Op& op, const Expr& length, const Target& target,
                            Schedule* schedule);
 // Whether some read walks memory with this axis, its last index moving by one element a step: one

@@ -5,8 +5,8 @@
 // for what reads them reads as well where they have their elements from. Nor need an elementwise
 // value that a move, or what follows it, alone reads: it is computed where its elements go.
 //
-//   v = exp(x);  r = reshape(v);  y = r + z    ->    y[i, j] = exp(x[(i * 8 + j) / 4, ..]) + z[i,
-//   j]
+//   v = exp(x);  r = reshape(v);  y = r + z
+//     ->  y[i, j] = exp(x[(i * 8 + j) / 4, (i * 8 + j) % 4]) + z[i, j]
 //
 // Private to passes/derive/.
 
