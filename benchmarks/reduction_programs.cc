@@ -151,7 +151,7 @@ SmallProgram argmax_rows_program(int64_t rows, int64_t columns) {
   const Axis r("r", Extent::size("R")), c("c", Extent::size("C"));
   const Tensor x = input("x", f32, {r.extent(), c.extent()});
   const Tensor most = reduce_max(x, {1});
-  const Expr place = select(x(r, c) == most(r), Expr(c), extent_value(c.extent()));
+  const Expr place = select(x(r, c) == most(r), Expr(c), c.extent());
   return {"argmax_rows_run_time",
           Graph(compute("y", {r}, reduce_min(c, place))),
           [=](KernelValues& v) {
@@ -168,7 +168,7 @@ SmallProgram nearest_program(const std::string& name, const Extent& points, cons
   const Expr difference = x(p, d) - z(k, d);
   const Tensor distance = compute("distance", {p, k}, sum(d, difference * difference));
   const Tensor least = reduce_min(distance, {1});
-  const Expr place = select(distance(p, k) == least(p), Expr(k), extent_value(centres));
+  const Expr place = select(distance(p, k) == least(p), Expr(k), centres);
   return {name, Graph(compute("y", {p}, reduce_min(k, place))),
           [=](KernelValues& v) {
             plain_nearest(points.evaluate(sizes), centres.evaluate(sizes), v.data<float>("x"),

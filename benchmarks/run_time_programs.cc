@@ -188,7 +188,7 @@ RunTimeProgram depthwise_bordered() {
             const Axis c("c", of("C")), i("i", of("S")), j("j", of("S")), a("a", 3), b("b", 3);
             const Tensor x = input("x", f32, {c.extent(), of("S"), of("S")});
             const Tensor w = input("w", f32, {c.extent(), 3, 3});
-            const Expr end = extent_value(of("S")), row = i + a - 1, column = j + b - 1;
+            const Expr end = of("S"), row = i + a - 1, column = j + b - 1;
             const Expr inside = row >= 0 && row < end && column >= 0 && column < end;
             const Expr held = x(c, clamp(row, 0, end - 1), clamp(column, 0, end - 1));
             const Expr value = select(inside, held, 0.0F);
@@ -238,7 +238,7 @@ RunTimeProgram argmin_columns(int64_t rows, int64_t columns) {
             const Axis r("r", of("R")), c("c", of("C"));
             const Tensor x = input("x", f32, {r.extent(), c.extent()});
             const Tensor least = reduce_min(x, {0});
-            const Expr place = select(x(r, c) == least(c), Expr(r), extent_value(r.extent()));
+            const Expr place = select(x(r, c) == least(c), Expr(r), r.extent());
             return Graph(compute("y", {c}, reduce_min(r, place)));
           }};
 }
@@ -251,7 +251,7 @@ RunTimeProgram blur(bool clamped) {
         const Tensor x = input("x", f32, {of("H") + more, of("W") + more});
         const Axis i("i", of("H")), j("j", of("W"));
         const auto at = [&](const Expr& index, const Axis& axis) {
-          return clamped ? min(max(index - 1, 0), extent_value(axis.extent()) - 1) : index;
+          return clamped ? min(max(index - 1, 0), axis.extent() - 1) : index;
         };
         const auto row = [&](const Expr& r) {
           return x(r, at(j, j)) + x(r, at(j + 1, j)) + x(r, at(j + 2, j));
@@ -372,9 +372,7 @@ std::vector<RunTimeProgram> elements_apart() {
              [](const Extent& height, const Extent& width) {
                const Axis i("i", height), j("j", width);
                const Tensor x = input("x", f32, {height, width});
-               const auto at = [&](int step) {
-                 return x(i, clamp(j + step, 0, extent_value(width) - 1));
-               };
+               const auto at = [&](int step) { return x(i, clamp(j + step, 0, width - 1)); };
                return compute("y", {i, j}, max(at(-1), max(at(0), at(1))));
              }),
           of("turned_bytes",

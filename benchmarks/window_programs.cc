@@ -206,7 +206,7 @@ SmallProgram jacobi_program(const std::string& name, const Extent& height, const
                             const SizeValues& sizes) {
   const Tensor x = input("x", f32, {height, width});
   const Axis i("i", height), j("j", width);
-  const Expr last_row = extent_value(height) - 1, last_column = extent_value(width) - 1;
+  const Expr last_row = height - 1, last_column = width - 1;
   const Expr is_border = i == 0 || i == last_row || j == 0 || j == last_column;
   const Expr mean = (x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1)) * 0.25F;
   return {name, Graph(compute("y", {i, j}, select(is_border, x(i, j), mean))),
@@ -222,8 +222,8 @@ Tensor weighed(const std::string& name, const Tensor& t, int along) {
   const Extent &height = t.shape()[0], &width = t.shape()[1];
   const Axis i("i", height), j("j", width);
   const auto at = [&](int distance) {
-    return along == 0 ? t(min(max(i + distance, 0), extent_value(height) - 1), j)
-                      : t(i, min(max(j + distance, 0), extent_value(width) - 1));
+    return along == 0 ? t(min(max(i + distance, 0), height - 1), j)
+                      : t(i, min(max(j + distance, 0), width - 1));
   };
   return compute(name, {i, j}, at(-1) + t(i, j) * 2.0F + at(1));
 }
@@ -290,7 +290,7 @@ SmallProgram periodic_program(const std::string& name, const Extent& height, con
                               const SizeValues& sizes) {
   const Axis i("i", height), j("j", width);
   const Tensor x = input("x", f32, {height, width});
-  const Expr rows = extent_value(height), columns = extent_value(width);
+  const Expr rows = height, columns = width;
   const Expr around = x((i + rows - 1) % rows, j) + x((i + 1) % rows, j) +
                       x(i, (j + columns - 1) % columns) + x(i, (j + 1) % columns);
   return {name, Graph(compute("y", {i, j}, x(i, j) * 0.5F + around * 0.125F)),
@@ -306,8 +306,8 @@ SmallProgram opening_program() {
   const Extent height = Extent::size("H"), width = Extent::size("W");
   const Axis i("i", height), j("j", width), k("k", 5);
   const Tensor x = input("x", u8, {height, width});
-  const Expr row = clamp(i + k - 2, 0, extent_value(height) - 1);
-  const Expr column = clamp(j + k - 2, 0, extent_value(width) - 1);
+  const Expr row = clamp(i + k - 2, 0, height - 1);
+  const Expr column = clamp(j + k - 2, 0, width - 1);
   const Tensor s = compute("s", {i, j}, reduce_min(k, x(i, column)));
   const Tensor t = compute("t", {i, j}, reduce_min(k, s(row, j)));
   const Tensor u = compute("u", {i, j}, reduce_max(k, t(i, column)));

@@ -159,6 +159,8 @@ Expr::Expr(float value) : Expr(weak_constant(DType::f32, value, 0)) {}
 Expr::Expr(double value) : Expr(weak_constant(DType::f64, value, 0)) {}
 Expr::Expr(bool value) : Expr(weak_constant(DType::boolean, 0, value ? 1 : 0)) {}
 Expr::Expr(const Axis& axis) : Expr(axis_value(axis.name())) {}
+Expr::Expr(const Extent& extent)
+    : Expr(extent.is_constant() ? weak_integer(extent.constant_term()) : extent_value(extent)) {}
 
 DType Expr::dtype() const {
   EMULSION_CHECK(node_ != nullptr, "the type of an undefined expression");

@@ -121,6 +121,10 @@ class Expr {
   Expr(double value);              // NOLINT
   Expr(bool value);                // NOLINT
   Expr(const Axis& axis);          // NOLINT
+  // Its value: i == H - 1. A number is one, whatever type it meets; what depends on a run-time size
+  // is an i32, as extent_value(). Two extents compare as C++ values do, not in the kernel: H == 4
+  // is a bool, Expr(H) == 4 a condition.
+  Expr(const Extent& extent);  // NOLINT
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
   bool defined() const { return node_ != nullptr; }
@@ -163,6 +167,10 @@ Expr unary(ExprOp op, Expr a);             // not for cast
 Expr binary(ExprOp op, Expr a, Expr b);
 Expr cast(DType to, Expr a);
 Expr select(Expr condition, Expr if_true, Expr if_false);
+// A bool of C++ is known before the kernel is made: H == 4 of two extents is one, though a
+// condition of the kernel is meant, Expr(H) == 4. For a bool that is meant: Expr(flag), or C++'s
+// ?:.
+Expr select(bool condition, Expr if_true, Expr if_false) = delete;
 // A read inside a LoopNest: by the buffer's name.
 Expr read_buffer(const std::string& buffer, DType dtype, std::vector<Expr> indices);
 // A read of an operation in a graph.
@@ -182,6 +190,10 @@ Expr operator==(Expr a, Expr b);
 Expr operator!=(Expr a, Expr b);
 Expr operator&&(Expr a, Expr b);
 Expr operator||(Expr a, Expr b);
+Expr operator&&(bool a, Expr b) = delete;  // as select of a bool
+Expr operator&&(Expr a, bool b) = delete;
+Expr operator||(bool a, Expr b) = delete;
+Expr operator||(Expr a, bool b) = delete;
 Expr operator!(Expr a);
 Expr pow(Expr a, Expr b);  // a to the power of b: f32 or f64
 Expr min(Expr a, Expr b);

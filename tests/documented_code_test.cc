@@ -108,10 +108,9 @@ TEST(DocumentedCode, SumsByClass) {
 }
 
 TEST(DocumentedCode, Borders) {
-  const Extent size = Extent::size("W");
-  const Axis i("i", size);
-  const Expr W = size_value("W");
-  const Tensor x = input("x", f32, {size});
+  const Extent W = Extent::size("W");
+  const Axis i("i", W);
+  const Tensor x = input("x", f32, {W});
   Func shifted("shifted"), around("around"), ring("ring"), held("held"), mirrored("mirrored");
   // clang-format off
   shifted(i) = select(i > 0, x(i - 1), 0);                            // 0 before the first one
@@ -138,10 +137,9 @@ TEST(DocumentedCode, Borders) {
 }
 
 TEST(DocumentedCode, KeptBorders) {
-  const Extent height = Extent::size("H"), width = Extent::size("W");
-  const Axis i("i", height), j("j", width);
-  const Expr H = size_value("H"), W = size_value("W");
-  const Tensor x = input("x", f32, {height, width});
+  const Extent H = Extent::size("H"), W = Extent::size("W");
+  const Axis i("i", H), j("j", W);
+  const Tensor x = input("x", f32, {H, W});
   Func heat("heat");
   // clang-format off
   heat(i, j) = select(i == 0 || i == H - 1 || j == 0 || j == W - 1, x(i, j),
@@ -175,12 +173,13 @@ TEST(DocumentedCode, PrefixSums) {
 }
 
 TEST(DocumentedCode, OfATensorThatMayBeEmpty) {
-  const Extent size = Extent::size("B");
   const Axis m("m", 4);
-  const Tensor x = input("x", f32, {size});
+  // clang-format off
+  const Extent B = Extent::size("B");
+  // clang-format on
+  const Tensor x = input("x", f32, {B});
   Func padded("padded");
   // clang-format off
-  const Expr B = size_value("B");
   padded(m) = select(m < B, x(m), 0.0f);
   // clang-format on
   EXPECT_EQ(values_of<float>(padded, {{"x", make_tensor({0}, std::vector<float>{})}}),

@@ -37,7 +37,7 @@ Expr weighted(const std::function<Expr(int tap)>& at) {
 
 // The nearest index inside the picture of one that may lie beyond its edge.
 Expr nearest(const Axis& with_border, const Extent& extent) {
-  return clamp(with_border - kRadius, 0, extent_value(extent) - 1);
+  return clamp(with_border - kRadius, 0, extent - 1);
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ Graph unsharp_mask() {
   Axis y("y", height), x("x", width), c("c", 3);
   Func border("border"), grey("grey"), blur_y("blur_y"), blur("blur"), sharper("sharper");
   // A picture without pixels has no edge to repeat.
-  border(v, u, c) = select(extent_value(height) > 0 && extent_value(width) > 0,
-                           photo(nearest(v, height), nearest(u, width), c), 0);
+  border(v, u, c) =
+      select(height > 0 && width > 0, photo(nearest(v, height), nearest(u, width), c), 0);
   auto channel = [&](int which) { return cast(u16, border(v, u, which)); };
   grey(v, u) = channel(0) * 77 + channel(1) * 150 + channel(2) * 29;
   blur_y(y, u) = weighted([&](int tap) { return cast(f32, grey(y + tap, u)); });

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tests/dsl/refusal.h"
@@ -74,6 +76,45 @@ TEST(Expr, IntegersOfAnyTypeAreLiterals) {
   EXPECT_EQ(to_string(select(i() < size_t{4}, i(), uint8_t{7})), "select(i < 4, i, 7)");
 }
 
+TEST(Expr, AnExtentIsItsValue) {
+  const Extent height = Extent::size("H"), seven = 7;
+  EXPECT_TRUE(equal(Expr(2 * height - 1), extent_value(2 * height - 1)));
+  EXPECT_EQ(to_string(select(k == height - 1, height, k + height)), "select(k == H - 1, H, k + H)");
+  EXPECT_EQ(to_string((k + 1) % height), "(k + 1) % H");
+  EXPECT_EQ(to_string(clamp(k, 0, height - 1)), "max(min(k, H - 1), 0)");
+  EXPECT_EQ((height > 0).dtype(), bool_);
+  EXPECT_EQ((Expr(height) == 4).dtype(), bool_);
+  // A number adapts to the other side, as the same number in C++ would.
+  EXPECT_EQ(to_string(f() / seven), "f[] / 7f");
+  EXPECT_EQ(to_string(k < k.extent()), "k < 8");
+}
+
+// Whether these compile. Each is a template, for what does not compile is then no error.
+template <typename C, typename = void>
+constexpr bool kIsCondition = false;
+template <typename C>
+constexpr bool kIsCondition<C, std::void_t<decltype(select(std::declval<C>(), Expr(1), Expr(2)))>> =
+    true;
+template <typename A, typename B, typename = void>
+constexpr bool kHaveAnd = false;
+template <typename A, typename B>
+constexpr bool kHaveAnd<A, B, std::void_t<decltype(std::declval<A>() && std::declval<B>())>> = true;
+template <typename A, typename B, typename = void>
+constexpr bool kHaveOr = false;
+template <typename A, typename B>
+constexpr bool kHaveOr<A, B, std::void_t<decltype(std::declval<A>() || std::declval<B>())>> = true;
+
+TEST(Expr, ABoolOfCppIsNoConditionOfTheKernel) {
+  EXPECT_TRUE(kIsCondition<Expr>);
+  EXPECT_FALSE(kIsCondition<bool>);
+  EXPECT_FALSE(kIsCondition<decltype(Extent(4) == Extent::size("H"))>);
+  EXPECT_TRUE((kHaveAnd<Expr, Expr> && kHaveOr<Expr, Expr>));
+  EXPECT_FALSE((kHaveAnd<bool, Expr>));
+  EXPECT_FALSE((kHaveAnd<Expr, bool>));
+  EXPECT_FALSE((kHaveOr<bool, Expr>));
+  EXPECT_FALSE((kHaveOr<Expr, bool>));
+}
+
 TEST(Expr, ALiteralLosesNothingButFloatPrecision) {
   Expr e = 0.1 + f();
   EXPECT_EQ(e->args[0]->float_value, static_cast<double>(0.1f));
@@ -121,6 +162,9 @@ INSTANTIATE_TEST_SUITE_P(
     Table, ExprRefusal,
     ::testing::ValuesIn(std::vector<Refusal>{
         {"MixedFloats", [] { f() + d(); }, "arguments of add: expected one type, got f32 and f64"},
+        {"AnExtentThatNoI32Holds", [] { i() + Extent(int64_t{1} << 31); }, "got 2147483648"},
+        {"ASizeAndFloat", [] { f() / Extent::size("B"); },
+         "arguments of div: expected one type, got f32 and i32; cast one of them"},
         {"IntegerAndFloat", [] { i() * f(); }, "arguments of mul: expected one type"},
         {"FloatLiteralAndInteger", [] { i() + 0.5f; }, "arguments of add: expected one type"},
         {"BoolLiteralAndFloat", [] { f() + Expr(true); }, "got f32 and bool"},
