@@ -85,8 +85,9 @@ void strip_bounds(Clamp* clamp) {
   }
 }
 
+constexpr int kMostSteps = 4;  // beyond, most of what is loaded is between
+
 std::optional<Clamp> steps_in(Halide::Expr index, const Halide::Expr& rest) {
-  constexpr int kMostSteps = 4;  // beyond, most of what is loaded is between
   std::optional<Halide::Expr> guard;
   if (const auto* select = index.as<hi::Select>()) {
     const auto* holds = select->condition.as<hi::Broadcast>();
@@ -211,7 +212,11 @@ class ClampedVectors : public hi::IRMutator {
     const int lanes = op->type.lanes();
     const std::optional<Clamp> clamp = clamp_in(load->index);
     const bool has_masks = op->type.bits() >= least_bits_;
-    if (elements_) return has_masks ? made : whole_or(made, clamp);
+    if (elements_) {
+      const Halide::Expr between = with_what_is_between(*load, has_masks);
+      if (between.defined()) return between;
+      return has_masks ? made : whole_or(made, clamp);
+    }
     // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
     const bool can_mask = lanes % 2 == 0 && has_masks;
     if (!can_mask || !clamp) return made;
@@ -334,6 +339,33 @@ class ClampedVectors : public hi::IRMutator {
     if (!is_new) return made;
     wholes_.emplace_back(whole, chosen);
     return chosen;
+  }
+
+  // Of every second to fourth element, of which a tail takes the first ones. Undefined of others.
+  Halide::Expr with_what_is_between(const hi::Load& load, bool has_masks) const {
+    const int lanes = load.type.lanes();
+    const auto* ramp = load.index.as<hi::Ramp>();
+    if (ramp == nullptr || lanes % 2 != 0 || hi::is_const_one(load.predicate)) return {};
+    const int64_t step = hi::as_const_int(ramp->stride).value_or(0);
+    if (step < 2 || step > kMostSteps || load.type.bits() < 8) return {};
+    const auto elements = elements_->find(load.name);
+    const std::optional<Halide::Expr> count = first_lanes(load.predicate, lanes);
+    if (!count || (!has_masks && elements == elements_->end())) return {};
+    const auto steps = static_cast<int>(step);
+    const Halide::Expr end = hi::simplify((max(min(*count, lanes), 0) - 1) * steps + 1);
+    std::vector<Halide::Expr> parts;
+    for (int part = 0; part < steps; ++part) {
+      const Halide::Expr mask =
+          hi::Ramp::make(part * lanes, 1, lanes) < hi::Broadcast::make(end, lanes);
+      parts.push_back(load_at(load, hi::Ramp::make(ramp->base + part * lanes, 1, lanes),
+                              has_masks ? mask : hi::const_true(lanes)));
+    }
+    const Halide::Expr values =
+        hi::Shuffle::make_slice(hi::Shuffle::make_concat(parts), 0, steps, lanes);
+    if (has_masks) return values;
+    const Halide::Expr fits =
+        hi::simplify(ramp->base >= 0 && ramp->base <= elements->second - lanes * steps);
+    return if_then_else(fits, values, Halide::Expr(&load));
   }
 
   // `count`: of the lanes that read anything, the first ones.

@@ -201,9 +201,10 @@ bool needs_what_it_lacks(const Op& op, const Target& target);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
 // many steps as a vector, or more. `planes`: the loop inside of it, of one vector for each plane.
+// `is_cut`: a vector that needs masks is in a loop of its own.
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows = true, bool fills_vector = false,
-                      const std::optional<Axis>& planes = std::nullopt);
+                      const std::optional<Axis>& planes = std::nullopt, bool is_cut = false);
 // Whether vectors with masks are computed element by element: of pixels, whose values lie between
 // one another, and of what the target has no masks for.
 bool lacks_masks(const Op& op, const Target& target);
@@ -215,6 +216,8 @@ bool reads_apart(const Op& op);
 // The lanes of vectors that may be made element by element. More would be no faster, and so many
 // instructions that compiling takes long.
 int64_t lanes_apart(const Op& op, const Target& target);
+// Of vectors without masks, along vector_axis().
+int64_t lanes_without_masks(const Op& op, const Target& target);
 // Whether the points of an operation without reductions are worth several threads, or a run-time
 // size decides.
 bool wakes_threads(const Op& op, const Target& target);

@@ -450,6 +450,39 @@ TEST(WholeVectors, OfWhatIsAllocated) {
   EXPECT_GT(expect_same_in_memory(value, of_made), 0);
 }
 
+// Of every second to fourth element the first ones, with what is between.
+TEST(WholeVectors, AFewElementsApart) {
+  const Expr mask = neighbours() < all(kBase + kCount);
+  const auto is_first = [](Point at, int lane) { return lane < at.count; };
+  for (const int step : {2, 3, 4}) {
+    const Expr value = load(hi::Ramp::make(kBase, step, kLanes), mask);
+    EXPECT_EQ(expect_same_in_memory(value, whole(value), is_first) > 0, kLanes * step <= kElements)
+        << step;
+    const Expr with_masks = whole(value, 32);
+    EXPECT_FALSE(has_whole(with_masks)) << step;
+    for (int base = -9; base <= 9; ++base) {
+      for (int count = -2; count <= kLanes + 2; ++count) {
+        const Point at{base, count};
+        std::set<int64_t> loaded;
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const int64_t got = Lane(at, lane, &loaded).value(with_masks);
+          if (!is_first(at, lane)) continue;
+          EXPECT_EQ(got, kElement + base + lane * step) << base << ", " << lane;
+        }
+        const int used = std::min(std::max(count, 0), kLanes);
+        for (const int64_t element : loaded) {
+          EXPECT_GE(element, base);
+          EXPECT_LE(element, base + (used - 1) * step) << base << ", " << count;
+        }
+      }
+    }
+  }
+  const Expr odd = hi::Load::make(Halide::Float(32, 3), "x", hi::Ramp::make(kBase, 2, 3),
+                                  Halide::Buffer<>(), Halide::Parameter(),
+                                  hi::Ramp::make(0, 1, 3) < hi::Broadcast::make(kCount, 3), {});
+  EXPECT_TRUE(whole(odd, 32).same_as(odd)) << "Halide cannot mask these";
+}
+
 TEST(WholeVectors, WhatStaysAsItIs) {
   const auto stays = [](const Expr& value, int least_bits = 64) {
     EXPECT_TRUE(whole(value, least_bits).same_as(value)) << value;
@@ -460,7 +493,10 @@ TEST(WholeVectors, WhatStaysAsItIs) {
   stays(load(held * all(2)));  // apart
   stays(load(min(hi::Ramp::make(kBase, 2, kLanes), all(3))));
   stays(load(held, neighbours() > all(5)));  // a clamp in other lanes than the first ones
-  stays(load(hi::Ramp::make(kBase, 2, kLanes), neighbours() < all(5)));
+  stays(load(hi::Ramp::make(kBase, 5, kLanes), neighbours() < all(5)));   // far apart
+  stays(load(hi::Ramp::make(kBase, -2, kLanes), neighbours() < all(5)));  // backwards
+  stays(load(hi::Ramp::make(kBase, 2, kLanes), neighbours() > all(5)));   // other lanes
+  stays(load(hi::Ramp::make(kBase, 2, kLanes)));                          // all of them
   const Expr unknown = hi::Load::make(Halide::Float(32, kLanes), "z", held, Halide::Buffer<>(),
                                       Halide::Parameter(), hi::const_true(kLanes), {});
   stays(unknown);  // nothing is known of its memory
