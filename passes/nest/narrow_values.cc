@@ -104,7 +104,7 @@ class Narrower {
  private:
   // `bytes` of each of the numbers that a bool chooses among, or casts.
   Expr new_narrowed(const Expr& e, int bytes) {
-    if (e->op == ExprOp::read || e->args.empty()) return e;
+    if (e->args.empty()) return e;
     const DType of = e->args[0].dtype();
     if (e->op == ExprOp::cast && is_narrow(e.dtype()) && of == DType::i32) {
       return cast_from_wide(e);

@@ -53,6 +53,7 @@ TEST(NarrowValues, WhatIsDividedHasToFit) {
   EXPECT_TRUE(stays(cast(DType::u8, (sum + 1) % 100)));
   EXPECT_TRUE(stays(cast(DType::u8, (sum - 1) / 256))) << "one type holds both ends";
   EXPECT_FALSE(stays(cast(DType::u8, (sum / 2 - 1) / 128)));
+  EXPECT_TRUE(stays(cast(DType::u8, wide("a", DType::i16) / 3 * 3 / 2))) << "from -32769 on";
 }
 
 TEST(NarrowValues, DivisorsAreNumbersAboveZero) {
