@@ -94,8 +94,9 @@ Expr all(const Expr& value) { return hi::Broadcast::make(value, kLanes); }
 Expr neighbours() { return hi::Ramp::make(kBase, 1, kLanes); }
 
 Expr load(const Expr& index, const std::optional<Expr>& mask = std::nullopt) {
-  return hi::Load::make(Halide::Float(32, kLanes), "x", index, Halide::Buffer<>(),
-                        Halide::Parameter(), mask ? *mask : hi::const_true(kLanes), {});
+  const int lanes = index.type().lanes();
+  return hi::Load::make(Halide::Float(32, lanes), "x", index, Halide::Buffer<>(),
+                        Halide::Parameter(), mask ? *mask : hi::const_true(lanes), {});
 }
 
 Expr masked(const Expr& value, int least_bits = 32) {
@@ -320,20 +321,22 @@ TEST(ClampedVectors, WhatStaysAsItIs) {
   stays(load(min(neighbours(), all(3)), hi::Ramp::make(kBase, 2, kLanes) < all(5)));
 }
 
-// Halide cannot mask a vector of an odd number of lanes.
-TEST(ClampedVectors, AnOddNumberOfLanesStays) {
-  const Expr index = min(hi::Ramp::make(kBase, 1, 3), hi::Broadcast::make(3, 3));
-  const Expr value = hi::Load::make(Halide::Float(32, 3), "x", index, Halide::Buffer<>(),
-                                    Halide::Parameter(), hi::const_true(3), {});
-  EXPECT_TRUE(masked(value).same_as(value));
-}
-
 constexpr int kElements = 12;  // in the memory of x
 
 Expr whole(const Expr& value, int least_bits = 64) {
   const hi::Stmt made =
       load_whole_vectors(hi::Evaluate::make(value), least_bits, {{"x", kElements}});
   return made.as<hi::Evaluate>()->value;
+}
+
+// Halide cannot mask a vector of an odd number of lanes.
+TEST(ClampedVectors, AnOddNumberOfLanesStays) {
+  const Expr index = min(hi::Ramp::make(kBase, 1, 3), hi::Broadcast::make(3, 3));
+  const Expr value = load(index);
+  EXPECT_TRUE(masked(value).same_as(value));
+  const Expr first = hi::Ramp::make(0, 1, 3) < hi::Broadcast::make(kCount, 3);
+  const Expr apart = load(hi::Ramp::make(kBase, 2, 3), first);
+  EXPECT_TRUE(whole(apart, 32).same_as(apart));
 }
 
 // That lanes are the same, and that nothing is loaded that the memory does not have, but for what
@@ -469,18 +472,12 @@ TEST(WholeVectors, AFewElementsApart) {
           if (!is_first(at, lane)) continue;
           EXPECT_EQ(got, kElement + base + lane * step) << base << ", " << lane;
         }
-        const int used = std::min(std::max(count, 0), kLanes);
-        for (const int64_t element : loaded) {
-          EXPECT_GE(element, base);
-          EXPECT_LE(element, base + (used - 1) * step) << base << ", " << count;
-        }
+        if (loaded.empty()) continue;
+        EXPECT_GE(*loaded.begin(), base);
+        EXPECT_LE(*loaded.rbegin(), base + (std::min(count, kLanes) - 1) * step);
       }
     }
   }
-  const Expr odd = hi::Load::make(Halide::Float(32, 3), "x", hi::Ramp::make(kBase, 2, 3),
-                                  Halide::Buffer<>(), Halide::Parameter(),
-                                  hi::Ramp::make(0, 1, 3) < hi::Broadcast::make(kCount, 3), {});
-  EXPECT_TRUE(whole(odd, 32).same_as(odd)) << "Halide cannot mask these";
 }
 
 TEST(WholeVectors, WhatStaysAsItIs) {
