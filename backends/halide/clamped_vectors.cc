@@ -213,7 +213,7 @@ class ClampedVectors : public hi::IRMutator {
     const std::optional<Clamp> clamp = clamp_in(load->index);
     const bool has_masks = op->type.bits() >= least_bits_;
     if (elements_) {
-      const Halide::Expr between = with_what_is_between(*load, has_masks);
+      Halide::Expr between = with_what_is_between(*load, has_masks);
       if (between.defined()) return between;
       return has_masks ? made : whole_or(made, clamp);
     }
@@ -360,8 +360,7 @@ class ClampedVectors : public hi::IRMutator {
       parts.push_back(load_at(load, hi::Ramp::make(ramp->base + part * lanes, 1, lanes),
                               has_masks ? mask : hi::const_true(lanes)));
     }
-    const Halide::Expr values =
-        hi::Shuffle::make_slice(hi::Shuffle::make_concat(parts), 0, steps, lanes);
+    Halide::Expr values = hi::Shuffle::make_slice(hi::Shuffle::make_concat(parts), 0, steps, lanes);
     if (has_masks) return values;
     const Halide::Expr fits =
         hi::simplify(ramp->base >= 0 && ramp->base <= elements->second - lanes * steps);
