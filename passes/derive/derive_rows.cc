@@ -143,12 +143,11 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
 bool combine_in_memory(const RowGroup::Member& member, const Target& target, Schedule* schedule) {
   const Op& op = *member.op;
   if (sums_of(op) != &op || !member.whole_rows) return false;
-  const std::optional<MergedAxes> merged = merge_result_axes(op, behind_rows(member), target);
-  const Op& view = merged ? merged->view : op;
-  if (op.axes.empty() || !view.axes.back().extent().is_constant()) return false;
-  if (!combines_many_rows(view, target)) return false;
+  const size_t first = behind_rows(member);
+  if (!combines_many_rows(op, target, first)) return false;
+  const std::optional<MergedAxes> merged = merge_result_axes(op, first, target);
   if (merged) merged->fuse(&(*schedule)[op.name]);
-  combine_rows_in_memory(view, target, schedule);
+  combine_rows_in_memory(merged ? merged->view : op, first, target, schedule);
   return true;
 }
 

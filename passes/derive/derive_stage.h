@@ -322,9 +322,12 @@ bool fills_registers(const Op& op, const Target& target);
 // A reduction of many rows that lie one after another in memory, with more results in each than
 // registers hold: several rows at a time, results in memory.
 //   for r: for c: y[c] += x[r, c]  ->  for r: for c: unrolled row: vectorized lane
-bool combines_many_rows(const Op& op, const Target& target);
+// `first`: of the axes that rows of results may have (merge_axes.h).
+bool combines_many_rows(const Op& op, const Target& target, size_t first = 0);
 // The same of each row of results by itself, whatever they share: of a product of few rows.
 bool combines_many_for_each_row(const Op& op, const Target& target);
+// Whether steps of an axis of results are inside those of all that is combined, in memory.
+bool lies_within(const Op& op, const Axis& axis);
 // `few_rows`: an axis of results that has few steps, whatever their number may be: no more than
 // threads could share. What all of them read is then read once.
 void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule,
@@ -336,8 +339,8 @@ inline constexpr int64_t kFewRows = 3;
 // second cache, and is walked through as it lies. The more rows there are, the more of their sums
 // are loaded and stored beside it.
 bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Target& target);
-// The loops alone, of a number of columns: of what is computed in the loops of another.
-void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedule);
+// The loops alone, of what is computed in the loops of another, which are of axes before `first`.
+void combine_rows_in_memory(const Op& op, size_t first, const Target& target, Schedule* schedule);
 
 // Combinations of which data say to which places of an axis they go (chosen_places.h): sums by
 // class, histograms. Each of them changes one place, so results are in memory, and nothing is
