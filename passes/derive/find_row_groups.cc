@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_groups.h"
 #include "passes/derive/waiting_sums.h"
