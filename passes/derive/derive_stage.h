@@ -152,11 +152,6 @@ std::set<std::string> transposed_weights(const Graph& grouped);
 //   if C == 1: pixels; else if C == 2: pixels; else if C == 3: pixels; else if C > 3: rows
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 
-// Chains in which a series waits for another, or for rows that fill no vectors, by blocks:
-//   for block: vectors of what is before the series; vectors of the result
-// False of others; then nothing was added.
-bool derive_series(const Op& group, const Target& target, Schedule* schedule);
-
 // Siblings in one loop (sibling_loops.h); the first leads:
 //   parallel rows of a with b, c: a's row; b's row; c's row
 void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Schedule* schedule);
