@@ -255,8 +255,8 @@ class NestEmitter {
     const bool fma = has_fma_ && contracts_with_fma(stage, uop, loops_);
     const auto [own, is_new] = own_reads_.try_emplace(uop.stage);
     if (is_new) own->second = own_reads_of(stage);
-    const UopContext context{nest_,       stage,    scope_, own->second,
-                             innermost(), has_fma_, fma,    options_.checked};
+    UopContext context{nest_, stage, scope_, own->second, has_fma_, fma, options_.checked, {}};
+    context.innermost = innermost();
     return {emit_uop(uop, masks, context), guards};
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
@@ -137,6 +138,35 @@ class SmallRowsBuilder {
   int64_t written_out_ = 0;
 };
 
+// Whether elements of a thing are combined for which no vectors lie along them.
+bool combines_few(const Op& op, const Target& target) {
+  const Op* sums = sums_of(op);
+  return sums != nullptr && !combines_many_rows(*sums, target) &&
+         !has_sums_in_vectors(*sums, target) && !has_sums_in_lanes(*sums, target);
+}
+
+// Whether it pays to have a thing in each lane although all its elements are computed in one way.
+// They are loaded and stored one by one, which takes longer than anything but a series of them
+// without instructions for that, and where masks leave rows out. What is behind a norm has full
+// vectors by itself.
+bool pays_for_sums(const RowGroup& group, const Target& target) {
+  constexpr int64_t kFew = 5, kMost = 7;
+  const auto any = [&](const std::function<bool(const Op&)>& holds) {
+    return std::any_of(group.members.begin(), group.members.end(),
+                       [&](const RowGroup::Member& member) { return holds(*member.op); });
+  };
+  if (!any([&](const Op& op) { return combines_few(op, target); })) return false;
+  const std::vector<size_t> rows = first_axes(group.axes().size());
+  const bool has_series = any(takes_series);
+  if (!has_series && !group.reader().shape[rows.back()].is_constant()) return false;
+  const int64_t most = has_series || target.has("avx512_skylake") ? kMost : kFew;
+  const auto is_long = [&](const Op& op) {
+    return elements_of_row(op, rows).value_or(kMost + 1) > most ||
+           points_beside(op, rows).value_or(kMost + 1) > most;
+  };
+  return !any(is_long) && stored_for_series(group) == nullptr;
+}
+
 bool may_be_last(const Op& op, const Target& target) {
   const size_t rows = axes_of_things(op);
   return rows > 0 && !why_not_small(op, rows) && has_many(result_of(op), rows, target) &&
@@ -211,7 +241,8 @@ std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
   const bool differs = std::any_of(
       group.members.begin(), group.members.end(),
       [&](const RowGroup::Member& member) { return differs_by_element(*member.op, rows); });
-  return group.members.size() > 1 && differs ? std::optional(std::move(group)) : std::nullopt;
+  const bool pays = differs || pays_for_sums(group, target);
+  return group.members.size() > 1 && pays ? std::optional(std::move(group)) : std::nullopt;
 }
 
 std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,

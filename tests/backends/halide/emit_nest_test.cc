@@ -119,6 +119,11 @@ TEST(EmitNest, TheLastStepOfTheInnermostLoopIsUnlikely) {
   EXPECT_THAT(turned, HasSubstr(of_rows));
   const std::string copied = text([&](StageSchedule& s) { s.unroll(n).unroll(row); });
   EXPECT_THAT(copied, HasSubstr(of_rows));
+  const Axis all("lane", 33);
+  Schedule one_step(y);
+  one_step[y].split(m, m, row, 8, Tail::shift_inwards).split(n, n, all, 33).vectorize(all);
+  one_step[y].unroll(row);
+  EXPECT_THAT(statement_of(lower(Graph(y), one_step)), HasSubstr(of_rows));
   const std::string none = text([&](StageSchedule& s) { s.unroll(m).unroll(n).unroll(row); });
   EXPECT_THAT(none, Not(HasSubstr("likely_if_innermost")));
 }

@@ -192,6 +192,45 @@ TEST(SmallRows, NotWhereAllIsComputedAlike) {
   EXPECT_FALSE(has_groups(Graph(y)));
 }
 
+Graph softmax_of(const Extent& rows, int columns) {
+  return Graph(softmax(input("x", f32, {rows, columns}), -1, "y"));
+}
+Graph rms_norm_of(const Extent& rows, int columns) {
+  return Graph(rms_norm(input("x", f32, {rows, columns}), input("g", f32, {columns}), 1e-5, "y"));
+}
+
+// Of which no vectors lie along the rows.
+TEST(SmallRows, SumsOfAFewElements) {
+  const Target v4 = target_of("x86-64-v4", 1);
+  for (const Extent& rows : {Extent(37), kBatch}) {
+    EXPECT_TRUE(has_groups(softmax_of(rows, 7)));
+    EXPECT_FALSE(has_groups(softmax_of(rows, 8))) << "these have vectors";
+    EXPECT_FALSE(has_groups(rms_norm_of(rows, 4))) << "these too";
+  }
+  EXPECT_TRUE(has_groups(rms_norm_of(37, 5)));
+  EXPECT_FALSE(has_groups(rms_norm_of(37, 6))) << "each is stored by itself";
+  EXPECT_TRUE(has_groups(rms_norm_of(37, 7), v4)) << "there are instructions for that";
+  EXPECT_FALSE(has_groups(rms_norm_of(kBatch, 5), v4)) << "and branches where there are masks";
+  EXPECT_FALSE(has_groups(softmax_of(7, 5))) << "fewer than a vector";
+}
+
+// The sums in front of a series are in lanes, and it is by itself.
+TEST(SmallRows, NoSeriesBehindSums) {
+  const Tensor x = input("x", f32, {37, 5}), g = input("g", f32, {5});
+  const auto ends = [](const Tensor& y) {
+    std::vector<std::string> names;
+    for (const RowGroup& group : small_rows(fuse_epilogues(Graph(y)), kTarget)) {
+      names.push_back(result_of(group.reader()).name);
+    }
+    return names;
+  };
+  EXPECT_THAT(ends(relu(rms_norm(x, g), "y")), ElementsAre("y"));
+  EXPECT_THAT(ends(tanh(rms_norm(x, g), "y")), ElementsAre(HasSubstr("scale")));
+  EXPECT_THAT(ends(sum(exp(x), {1}, true, "y")), ElementsAre("y"));
+  EXPECT_THAT(ends(sum(x, {1}, true, "y")), ElementsAre()) << "alone";
+  EXPECT_THAT(ends(mul(x, x * 2.0F, "y")), ElementsAre()) << "no sums";
+}
+
 // A chain of any length is cut into groups.
 TEST(SmallRows, GroupsAreNoLongerThanSoMany) {
   Tensor s = input("s", f32, {kBatch, 2, 2});
@@ -262,6 +301,10 @@ TEST(SmallRows, OfAnySize) {
         EXPECT_TRUE(computes(inverses_of_2(batch), target)) << level << batch.to_string();
         EXPECT_TRUE(computes(sums_of_turned(batch), target)) << level << batch.to_string();
         EXPECT_TRUE(computes(turned_products(batch), target)) << level << batch.to_string();
+        for (const int columns : {2, 5, 7}) {
+          EXPECT_TRUE(derives(softmax_of(batch, columns), target, {0, 1, 5, 37}, 1e-5)) << level;
+          EXPECT_TRUE(derives(rms_norm_of(batch, columns), target, {0, 1, 5, 37}, 1e-5)) << level;
+        }
       }
     }
   }
