@@ -246,6 +246,7 @@ class ClampedVectors : public hi::IRMutator {
 
   Stmt visit(const hi::Store* op) override {
     wholes_.clear();
+    named_.clear();
     const Halide::Expr value = with_names_inside(op->value);
     if (value.same_as(op->value)) return hi::IRMutator::visit(op);
     const Stmt made =
@@ -327,12 +328,14 @@ class ClampedVectors : public hi::IRMutator {
     }
     fits = hi::simplify(fits && first >= 0 && first <= elements->second - lanes);
     Halide::Expr chosen = if_then_else(fits, values, made);
-    // Of two that are equal Halide would take the load out of the conditions around them.
+    // Of two that are equal Halide would take the load out of the conditions around them. For that
+    // it looks through names.
+    const std::pair own(hi::substitute(named_, whole), hi::substitute(named_, chosen));
     const bool is_new = std::all_of(wholes_.begin(), wholes_.end(), [&](const auto& other) {
-      return !hi::equal(other.first, whole) || hi::equal(other.second, chosen);
+      return !hi::equal(other.first, own.first) || hi::equal(other.second, own.second);
     });
     if (!is_new) return made;
-    wholes_.emplace_back(whole, chosen);
+    wholes_.push_back(own);
     return chosen;
   }
 
@@ -387,13 +390,17 @@ class ClampedVectors : public hi::IRMutator {
                : hi::IRMutator::visit(op);
   }
   Stmt visit(const hi::LetStmt* op) override { return without_name(op); }
-  Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
+  Halide::Expr visit(const hi::Let* op) override {
+    named_.insert_or_assign(op->name, hi::substitute(named_, op->value));
+    return without_name(op);
+  }
 
   const int least_bits_;
   std::optional<Elements> elements_;  // of memory, by its name
   std::vector<Halide::Expr> ends_;    // last lanes that are used, by the conditions around
-  std::vector<std::pair<Halide::Expr, Halide::Expr>>
-      wholes_;  // of a store: loads, what they are in
+  // Of a store: loads and what they are in, without names; what its names stand for.
+  std::vector<std::pair<Halide::Expr, Halide::Expr>> wholes_;
+  std::map<std::string, Halide::Expr> named_;
 };
 
 }  // namespace

@@ -426,6 +426,13 @@ TEST(WholeVectors, OneOfTwoThatLoadTheSame) {
   EXPECT_EQ(edges(whole(a + load(min(neighbours() + all(1), all(5))))), 2);
   EXPECT_EQ(edges(whole(a + b)), 1);
   expect_same_in_memory(a + b, whole(a + b));
+  const auto named = [](const std::string& name, int last) {  // Halide looks through names
+    const Expr first = hi::Variable::make(Halide::Int(32), name);
+    const Expr held = min(hi::Ramp::make(first, 1, kLanes), all(last));
+    return hi::Let::make(name, kBase, load(held));
+  };
+  EXPECT_EQ(edges(whole(named("p", 3) + named("q", 5))), 1);
+  EXPECT_EQ(edges(whole(named("p", 3) + named("q", 3))), 2);
   const auto stored = [](const Expr& value) {
     return hi::Store::make("y", value, neighbours(), Halide::Parameter(), hi::const_true(kLanes),
                            {});
