@@ -35,6 +35,20 @@ std::vector<Axis> axes_within(const Op& op, size_t rows) {
   return within;
 }
 
+// Of elements that fill a vector, those of the elements: in one step all of them are computed alike,
+// whichever step it is.
+std::vector<Axis> axes_that_differ(const Op& part, size_t rows) {
+  constexpr int64_t kShortestVector = 4;
+  std::vector<Axis> within = axes_within(part, rows), elements;
+  int64_t count = 1;
+  for (const Axis& axis : within) {
+    if (!axis_index(part.axes, axis.name())) continue;
+    count = saturated_product(count, axis.extent().as_constant().value_or(1));
+    elements.push_back(axis);
+  }
+  return count >= kShortestVector ? elements : within;
+}
+
 bool mentions_any(const Expr& e, const std::vector<Axis>& axes) {
   return std::any_of(axes.begin(), axes.end(),
                      [&](const Axis& axis) { return mentions(e, axis.name()); });
@@ -180,7 +194,7 @@ std::optional<std::string> why_not_small(const Op& op, size_t rows) {
 bool differs_by_element(const Op& op, size_t rows) {
   const auto differs = [&](const Op& part) {
     if (chooses_by_place(part.body, Choice::of_elements)) return false;
-    const std::vector<Axis> within = axes_within(part, rows);
+    const std::vector<Axis> within = axes_that_differ(part, rows);
     return any_part(part.body, [&](const Expr& e) {
       if (e->op == ExprOp::read) {
         const bool is_data = std::any_of(e->args.begin(), e->args.end(), reads_data);

@@ -140,6 +140,26 @@ TEST(SmallRows, WhichDifferByElement) {
   EXPECT_TRUE(differs_by_element(*compute("y", {b, i}, sum(k, x(b, i, (k + i) % 4))).op(), 1));
 }
 
+// By the step alone: vectors along the elements compute nothing in vain where these fill one.
+TEST(SmallRows, WhichDifferByStep) {
+  const Axis b("b", kBatch), i("i", 3), k("k", 3);
+  const auto differs = [&](int64_t elements) {
+    const Tensor x = input("x", f32, {kBatch, 3, elements});
+    const Axis j("j", elements);
+    const Expr even = (b + k) % 2 == 0;
+    return differs_by_element(
+        *compute("y", {b, j}, sum(k, select(even, x(b, k, j), 0.0f) * x(b, (k + 1) % 3, j))).op(),
+        1);
+  };
+  EXPECT_FALSE(differs(4));
+  EXPECT_FALSE(differs(8));
+  EXPECT_TRUE(differs(3));
+  const Tensor x = input("x", f32, {kBatch, 8});
+  const Axis j("j", 8);
+  EXPECT_TRUE(differs_by_element(
+      *compute("y", {b, j}, sum(k, select(k + j < 8, x(b, min(k + j, 7)), 0.0f))).op(), 1));
+}
+
 TEST(SmallRows, OneOperationAlone) {
   EXPECT_TRUE(is_alone(Tensor(inverses_of_2(kBatch).outputs()[0])));
   EXPECT_TRUE(is_alone(Tensor(inverses_of_2(8).outputs()[0])));
