@@ -35,8 +35,8 @@ std::vector<Axis> axes_within(const Op& op, size_t rows) {
   return within;
 }
 
-// Of elements that fill a vector, those of the elements: in one step all of them are computed alike,
-// whichever step it is.
+// Of elements that fill a vector, those of the elements: in one step all of these are computed
+// alike, whichever step it is.
 std::vector<Axis> axes_that_differ(const Op& part, size_t rows) {
   constexpr int64_t kShortestVector = 4;
   std::vector<Axis> within = axes_within(part, rows), elements;

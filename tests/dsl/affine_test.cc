@@ -127,6 +127,8 @@ TEST(ProvesInBounds, SumsOfQuotients) {
   EXPECT_TRUE(inside(below + 17, 17));
   EXPECT_FALSE(inside(below + 17, 16));
   EXPECT_FALSE(inside(below + 16, 17));
+  EXPECT_TRUE(inside(u / (v + 1) + v / 128, 257));
+  EXPECT_FALSE(inside(u / (v + 1) + v / 128, 256)) << "by 1, at the least";
   EXPECT_FALSE(inside(u / w + v, 511)) << "by what may be below 0";
   EXPECT_TRUE(inside(cast(i32, read_buffer("u", u8, {i()}) / constant(u8, 4)), 64));
 }
