@@ -1,5 +1,7 @@
 // Elementwise operations and those that only move data.
 
+#include <functional>
+
 #include "benchmarks/peers/plain_pointwise.h"
 #include "benchmarks/small_programs.h"
 #include "dsl/operators.h"
@@ -286,6 +288,54 @@ SmallProgram luma_chroma_program(const std::string& name, const Extent& rows, co
           sizes};
 }
 
+// Whole numbers, as video has them: a shift to the right is a quotient that rounds down.
+Expr of_colours(const std::function<Expr(int)>& colour, int r, int g, int b, int added) {
+  const auto wide = [&](int c) { return cast(i32, colour(c)); };
+  const Expr sum = r * wide(0) + g * wide(1) + b * wide(2) + 128;
+  return cast(u8, clamp(sum / 256 + added, 0, 255));
+}
+
+SmallProgram yuv_planes_program(const std::string& name, const Extent& rows, const Extent& columns,
+                                const SizeValues& sizes) {
+  const Tensor x = input("x", u8, {rows, columns, 3});
+  const Axis i("i", rows), j("j", columns);
+  const auto colour = [&](int c) { return x(i, j, c); };
+  return {name,
+          Graph({compute("y", {i, j}, of_colours(colour, 66, 129, 25, 16)),
+                 compute("u", {i, j}, of_colours(colour, -38, -74, 112, 128)),
+                 compute("v", {i, j}, of_colours(colour, 112, -94, -18, 128))}),
+          [=](KernelValues& v) {
+            plain_yuv_planes(rows.evaluate(sizes) * columns.evaluate(sizes), v.data<uint8_t>("x"),
+                             v.data<uint8_t>("y"), v.data<uint8_t>("u"), v.data<uint8_t>("v"));
+          },
+          sizes};
+}
+
+SmallProgram yuv_pixels_program(const Extent& pixels, const SizeValues& sizes) {
+  const Tensor x = input("x", u8, {pixels, 3});
+  const Axis p("p", pixels), c("c", 3);
+  const auto colour = [&](int n) { return x(p, n); };
+  const Expr chroma = select(c == 1, of_colours(colour, -38, -74, 112, 128),
+                             of_colours(colour, 112, -94, -18, 128));
+  return {"yuv_pixels_run_time",
+          Graph(compute("y", {p, c}, select(c == 0, of_colours(colour, 66, 129, 25, 16), chroma))),
+          [=](KernelValues& v) {
+            plain_yuv_pixels(pixels.evaluate(sizes), v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          },
+          sizes};
+}
+
+SmallProgram grey_program(const Extent& pixels, const SizeValues& sizes) {
+  const Tensor x = input("x", u8, {pixels, 3});
+  const Axis p("p", pixels);
+  const auto colour = [&](int n) { return x(p, n); };
+  return {"grey_run_time", Graph(compute("y", {p}, of_colours(colour, 77, 150, 29, 0))),
+          [=](KernelValues& v) {
+            plain_grey(pixels.evaluate(sizes), v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          },
+          sizes};
+}
+
 // Small matrices, whose sizes of 12 and more stand on the diagonal.
 template <typename T>
 void fill_diagonals(int64_t count, int side, T* matrices) {
@@ -422,6 +472,11 @@ std::vector<SmallProgram> pointwise_programs() {
           luma_chroma_program("luma_chroma", kLines, kWidth, {}),
           luma_chroma_program("luma_chroma_run_time", Extent::size("H"), Extent::size("W"),
                               {{"H", kLines}, {"W", kWidth}}),
+          yuv_planes_program("yuv_planes", kLines, kWidth, {}),
+          yuv_planes_program("yuv_planes_run_time", Extent::size("H"), Extent::size("W"),
+                             {{"H", kLines}, {"W", kWidth}}),
+          yuv_pixels_program(pixels, {{"P", kLines * kWidth}}),
+          grey_program(pixels, {{"P", kLines * kWidth}}),
           inverses_of_2_program("inverses_of_2", kMatrices, {}),
           inverses_of_3_program("inverses_of_3", kMatrices, {}),
           inverses_of_3_program("inverses_run_time", matrices, {{"B", kMatrices}}),

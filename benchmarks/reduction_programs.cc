@@ -76,6 +76,21 @@ SmallProgram sum_columns_run_time_program() {
           {{"R", kRows}, {"C", kColumns}}};
 }
 
+// Of each place of pictures; numbers, or run-time sizes.
+SmallProgram channel_means_program(const std::string& name, const Extent& pictures,
+                                   const Extent& height, const Extent& width,
+                                   const SizeValues& sizes) {
+  constexpr int64_t kChannels = 21;
+  const Tensor x = input("x", f32, {pictures, kChannels, height, width});
+  return {name, Graph(mean(x, {1}, false, "y")),
+          [=](KernelValues& v) {
+            plain_channel_means(pictures.evaluate(sizes), kChannels,
+                                height.evaluate(sizes) * width.evaluate(sizes), v.data<float>("x"),
+                                v.data<float>("y"));
+          },
+          sizes, kSumTolerance};
+}
+
 SmallProgram sum_all_program() {
   return {"sum_all", Graph(sum(matrix(), {0, 1}, false, "y")), [](KernelValues& v) {
             plain_sum_rows(1, kRows * kColumns, v.data<float>("x"), v.data<float>("y"));
@@ -287,6 +302,8 @@ SmallProgram group_norm_last_program() {
 
 std::vector<SmallProgram> reduction_programs() {
   const Extent points = Extent::size("P"), centres = Extent::size("K");
+  const Extent pictures = Extent::size("B"), height = Extent::size("H"), width = Extent::size("W");
+  constexpr int64_t kPictures = 4, kSide = 64;
   return {sum_rows_program(),
           sum_maps_program(),
           sum_rows_f64_program(),
@@ -294,6 +311,9 @@ std::vector<SmallProgram> reduction_programs() {
           sum_bytes_program(),
           sum_columns_program(),
           sum_columns_run_time_program(),
+          channel_means_program("channel_means", kPictures, kSide, kSide, {}),
+          channel_means_program("channel_means_run_time", pictures, height, width,
+                                {{"B", kPictures}, {"H", kSide}, {"W", kSide}}),
           sum_all_program(),
           squared_error_program("squared_error", kPoints, {}),
           squared_error_program("squared_error_run_time", Extent::size("P"), {{"P", kPoints}}),

@@ -37,6 +37,9 @@ int64_t saturated(__int128 value) {
   return static_cast<int64_t>(std::clamp<__int128>(value, -kMost, kMost));
 }
 
+// a / b, rounded towards minus infinity. `b` is above 0.
+int64_t rounded_down(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+
 // What numbers say of the values of an index, the same for all sizes. A size is taken for no more
 // than a tensor has elements of four bytes.
 class Ranges {
@@ -164,7 +167,12 @@ class Ranges {
       case ExprOp::mod:
         if (b.low > 0) return {0, b.high - 1};
         [[fallthrough]];
-      default: {  // a quotient, a remainder by anything
+      default: {
+        if (op == ExprOp::div && b.low > 0) {  // rounds towards minus infinity
+          return {rounded_down(a.low, a.low < 0 ? b.low : b.high),
+                  rounded_down(a.high, a.high < 0 ? b.high : b.low)};
+        }
+        // A quotient or a remainder by anything.
         const int64_t most = std::max({std::abs(a.low), std::abs(a.high),
                                        op == ExprOp::mod ? std::abs(b.low) : int64_t{0},
                                        op == ExprOp::mod ? std::abs(b.high) : int64_t{0}});

@@ -85,8 +85,9 @@ void strip_bounds(Clamp* clamp) {
   }
 }
 
+constexpr int kMostSteps = 4;  // beyond, most of what is loaded is between
+
 std::optional<Clamp> steps_in(Halide::Expr index, const Halide::Expr& rest) {
-  constexpr int kMostSteps = 4;  // beyond, most of what is loaded is between
   std::optional<Halide::Expr> guard;
   if (const auto* select = index.as<hi::Select>()) {
     const auto* holds = select->condition.as<hi::Broadcast>();
@@ -194,6 +195,24 @@ Halide::Expr with_names_inside(const Halide::Expr& value) {
   return made;
 }
 
+using Named = std::map<std::string, Halide::Expr>;
+
+// As a graph: a chain of names that each use the one before twice would be a tree of 2^n.
+class WithoutNames : public hi::IRGraphMutator {
+ public:
+  explicit WithoutNames(const Named& named) : named_(named) {}
+
+ private:
+  using hi::IRGraphMutator::visit;
+
+  Halide::Expr visit(const hi::Variable* op) override {
+    const auto found = named_.find(op->name);
+    return found == named_.end() ? Halide::Expr(op) : mutate(found->second);
+  }
+
+  const Named& named_;
+};
+
 class ClampedVectors : public hi::IRMutator {
  public:
   using Elements = std::map<std::string, Halide::Expr>;
@@ -211,7 +230,11 @@ class ClampedVectors : public hi::IRMutator {
     const int lanes = op->type.lanes();
     const std::optional<Clamp> clamp = clamp_in(load->index);
     const bool has_masks = op->type.bits() >= least_bits_;
-    if (elements_) return has_masks ? made : whole_or(made, clamp);
+    if (elements_) {
+      Halide::Expr between = with_what_is_between(*load, has_masks);
+      if (between.defined()) return between;
+      return has_masks ? made : whole_or(made, clamp);
+    }
     // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
     const bool can_mask = lanes % 2 == 0 && has_masks;
     if (!can_mask || !clamp) return made;
@@ -246,6 +269,7 @@ class ClampedVectors : public hi::IRMutator {
 
   Stmt visit(const hi::Store* op) override {
     wholes_.clear();
+    named_.clear();
     const Halide::Expr value = with_names_inside(op->value);
     if (value.same_as(op->value)) return hi::IRMutator::visit(op);
     const Stmt made =
@@ -327,13 +351,42 @@ class ClampedVectors : public hi::IRMutator {
     }
     fits = hi::simplify(fits && first >= 0 && first <= elements->second - lanes);
     Halide::Expr chosen = if_then_else(fits, values, made);
-    // Of two that are equal Halide would take the load out of the conditions around them.
+    // Of two that are equal Halide would take the load out of the conditions around them. For that
+    // it looks through names.
+    WithoutNames without(named_);
+    const std::pair own(without.mutate(whole), without.mutate(chosen));
     const bool is_new = std::all_of(wholes_.begin(), wholes_.end(), [&](const auto& other) {
-      return !hi::equal(other.first, whole) || hi::equal(other.second, chosen);
+      return !hi::graph_equal(other.first, own.first) || hi::graph_equal(other.second, own.second);
     });
     if (!is_new) return made;
-    wholes_.emplace_back(whole, chosen);
+    wholes_.push_back(own);
     return chosen;
+  }
+
+  // Of every second to fourth element, of which a tail takes the first ones. Undefined of others.
+  Halide::Expr with_what_is_between(const hi::Load& load, bool has_masks) const {
+    const int lanes = load.type.lanes();
+    const auto* ramp = load.index.as<hi::Ramp>();
+    if (ramp == nullptr || lanes % 2 != 0 || hi::is_const_one(load.predicate)) return {};
+    const int64_t step = hi::as_const_int(ramp->stride).value_or(0);
+    if (step < 2 || step > kMostSteps || load.type.bits() < 8) return {};
+    const auto elements = elements_->find(load.name);
+    const std::optional<Halide::Expr> count = first_lanes(load.predicate, lanes);
+    if (!count || (!has_masks && elements == elements_->end())) return {};
+    const auto steps = static_cast<int>(step);
+    const Halide::Expr end = hi::simplify((max(min(*count, lanes), 0) - 1) * steps + 1);
+    std::vector<Halide::Expr> parts;
+    for (int part = 0; part < steps; ++part) {
+      const Halide::Expr mask =
+          hi::Ramp::make(part * lanes, 1, lanes) < hi::Broadcast::make(end, lanes);
+      parts.push_back(load_at(load, hi::Ramp::make(ramp->base + part * lanes, 1, lanes),
+                              has_masks ? mask : hi::const_true(lanes)));
+    }
+    Halide::Expr values = hi::Shuffle::make_slice(hi::Shuffle::make_concat(parts), 0, steps, lanes);
+    if (has_masks) return values;
+    const Halide::Expr fits =
+        hi::simplify(ramp->base >= 0 && ramp->base <= elements->second - lanes * steps);
+    return if_then_else(fits, values, Halide::Expr(&load));
   }
 
   // `count`: of the lanes that read anything, the first ones.
@@ -387,13 +440,17 @@ class ClampedVectors : public hi::IRMutator {
                : hi::IRMutator::visit(op);
   }
   Stmt visit(const hi::LetStmt* op) override { return without_name(op); }
-  Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
+  Halide::Expr visit(const hi::Let* op) override {
+    named_.insert_or_assign(op->name, op->value);
+    return without_name(op);
+  }
 
   const int least_bits_;
   std::optional<Elements> elements_;  // of memory, by its name
   std::vector<Halide::Expr> ends_;    // last lanes that are used, by the conditions around
-  std::vector<std::pair<Halide::Expr, Halide::Expr>>
-      wholes_;  // of a store: loads, what they are in
+  // Of a store: loads and what they are in, without names; what its names stand for.
+  std::vector<std::pair<Halide::Expr, Halide::Expr>> wholes_;
+  Named named_;
 };
 
 }  // namespace

@@ -255,8 +255,19 @@ class NestEmitter {
     const bool fma = has_fma_ && contracts_with_fma(stage, uop, loops_);
     const auto [own, is_new] = own_reads_.try_emplace(uop.stage);
     if (is_new) own->second = own_reads_of(stage);
-    const UopContext context{nest_, stage, scope_, own->second, has_fma_, fma, options_.checked};
+    UopContext context{nest_, stage, scope_, own->second, has_fma_, fma, options_.checked, {}};
+    context.innermost = innermost();
     return {emit_uop(uop, masks, context), guards};
+  }
+
+  // The variable of the loop that the node is in when there are vectors and copies.
+  Halide::Expr innermost() const {
+    for (size_t at = loops_.size(); at-- > 0;) {
+      const Loop& loop = *loops_[at];
+      const bool is_loop = loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel;
+      if (is_loop && constant_value(loop.extent) != 1) return scope_.variables.at(loop.variable());
+    }
+    return {};
   }
 
   // Halide's passes take equal names for equal things.

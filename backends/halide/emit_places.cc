@@ -59,6 +59,18 @@ Halide::Expr joined(const Part& low, const Part& high) {
   return fits ? rest->a % static_cast<int32_t>(*m * *n) : Halide::Expr();
 }
 
+// What is left of a sum without one of its terms, wherever a loop is likely to be; undefined where
+// it has none such. Halide would leave both in, and then not see that a vector goes through rows.
+Halide::Expr without(const Halide::Expr& sum, const Halide::Expr& term) {
+  if (hi::equal(hi::remove_likelies(sum), term)) return 0;
+  const hi::Add* add = sum.as<hi::Add>();
+  if (add == nullptr) return {};
+  if (hi::equal(hi::remove_likelies(add->b), term)) return add->a;
+  const Halide::Expr rest = without(add->a, term);
+  if (!rest.defined()) return {};
+  return hi::is_const_zero(rest) ? add->b : rest + add->b;
+}
+
 // The sum of the steps, each so many elements; of a reshape's, x[i / 784, i / 28 % 28, i % 28],
 // what they are quotients and remainders of. Halide knows that of two steps: it would gather the
 // elements of three. Undefined where nothing is to be joined.
@@ -164,8 +176,13 @@ std::vector<Halide::Expr> Place::relative(const std::vector<Halide::Expr>& indic
   std::vector<Halide::Expr> result;
   for (size_t d = 0; d < indices.size(); ++d) {
     const auto n = static_cast<int32_t>(fold(d));
-    const Halide::Expr from_min = hi::is_const_zero(mins[d]) ? indices[d] : indices[d] - mins[d];
-    result.push_back(n > 0 ? indices[d] % n : from_min);
+    if (n > 0) {
+      result.push_back(indices[d] % n);
+      continue;
+    }
+    const Halide::Expr rest =
+        hi::is_const_zero(mins[d]) ? indices[d] : without(indices[d], hi::remove_likelies(mins[d]));
+    result.push_back(rest.defined() ? rest : indices[d] - mins[d]);
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "backends/entry/check_cpu_limits.h"
@@ -22,14 +23,26 @@ namespace hi = Halide::Internal;
 using hi::Stmt;
 
 // A tile that starts earlier so as not to reach past the end does so in the last step only: Halide
-// is to make two loops of it where that pays.
+// is to make two loops of it where that pays. Of a loop around others it would have to be told not
+// to: where it makes two of that, it leaves those inside the last step as they are, with masks and
+// minima in each step of theirs.
 class ShiftMarker : public hi::IRMutator {
+ public:
+  explicit ShiftMarker(const Halide::Expr& innermost) {
+    if (innermost.defined()) innermost_ = innermost.as<hi::Variable>()->name;
+  }
+
+ private:
   using hi::IRMutator::visit;
 
   Halide::Expr visit(const hi::Min* op) override {
-    if (!op->type.is_int()) return hi::IRMutator::visit(op);
+    if (!op->type.is_int() || !hi::expr_uses_var(op->a, innermost_)) {
+      return hi::IRMutator::visit(op);
+    }
     return hi::Min::make(Halide::likely_if_innermost(op->a), op->b);
   }
+
+  std::string innermost_;
 };
 
 // Whether some steps combine nothing, by their place: as the last ones of lanes that go past the
@@ -58,8 +71,9 @@ class UopEmitter {
     const Place& target = scope_.place(stage_.name);
     point_ = scope_.indices(uop_.point);
     const auto reductions = point_.begin() + static_cast<std::ptrdiff_t>(stage_.axes.size());
+    ShiftMarker marker(context_.innermost);
     for (auto index = point_.begin(); index != reductions; ++index) {
-      if (shifts_inwards(stage_)) *index = ShiftMarker().mutate(*index);
+      if (shifts_inwards(stage_)) *index = marker.mutate(*index);
     }
     const std::vector<Halide::Expr> element(point_.begin(), reductions);
     const Halide::Expr offset = target.offset(element);
@@ -106,7 +120,7 @@ class UopEmitter {
 
   // Halide is to make two loops of it: one without the condition, and the steps at the edge.
   Halide::Expr without_idle_steps(const Expr& own) {
-    const Halide::Expr inside = ShiftMarker().mutate(body(own->args[1]));
+    const Halide::Expr inside = ShiftMarker(context_.innermost).mutate(body(own->args[1]));
     return hi::Select::make(body(own->args[0]), Halide::likely(inside), body(own->args[2]));
   }
 

@@ -46,6 +46,8 @@ struct UopContext {
   bool has_fma = false;             // whether the target has fused multiply-adds
   bool fused_multiply_add = false;  // whether an update may be one
   bool checked = false;             // assert each offset: see compile_options.h
+  // The variable of the innermost loop that is neither vectors nor copies; undefined without one.
+  Halide::Expr innermost;
 };
 
 // The store, inside its checks, without the guards around it: those of masks are in it. `masks`:

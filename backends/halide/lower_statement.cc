@@ -109,6 +109,16 @@ class PrepareForCode : public hi::IRMutator {
  public:
   explicit PrepareForCode(const EmittedNest& nest) : nest_(nest) {}
 
+  using hi::IRMutator::mutate;
+  Stmt mutate(const Stmt& statement) override {
+    std::vector<std::pair<std::string, Halide::Expr>> outside;
+    outside.swap(named_);
+    Stmt made = hi::IRMutator::mutate(statement);
+    for (const auto& [name, value] : named_) made = hi::LetStmt::make(name, value, made);
+    named_ = std::move(outside);
+    return made;
+  }
+
  private:
   using hi::IRMutator::visit;
 
@@ -122,18 +132,14 @@ class PrepareForCode : public hi::IRMutator {
                             op->alignment);
     };
     const hi::Ramp* ramp = starts_below_zero(op->index);
-    if (ramp == nullptr) return load_at(mutate(op->index));
-    const std::string name = hi::unique_name("before");
-    return hi::Let::make(name, ramp->base, load_at(at_variable(name, *ramp)));
+    return load_at(ramp == nullptr ? mutate(op->index) : at_variable(*ramp));
   }
 
   Stmt visit(const hi::Store* op) override {
     const hi::Ramp* ramp = starts_below_zero(op->index);
     if (ramp == nullptr) return hi::IRMutator::visit(op);
-    const std::string name = hi::unique_name("before");
-    return hi::LetStmt::make(name, ramp->base,
-                             hi::Store::make(op->name, mutate(op->value), at_variable(name, *ramp),
-                                             op->param, mutate(op->predicate), op->alignment));
+    return hi::Store::make(op->name, mutate(op->value), at_variable(*ramp), op->param,
+                           mutate(op->predicate), op->alignment);
   }
 
   // Nor does code generation take a number below zero for the place of the first lane in memory,
@@ -147,8 +153,12 @@ class PrepareForCode : public hi::IRMutator {
     return *base + std::min<int64_t>(stride, 0) * (ramp->lanes - 1) < 0 ? ramp : nullptr;
   }
 
-  static Halide::Expr at_variable(const std::string& name, const hi::Ramp& ramp) {
-    return hi::Ramp::make(hi::Variable::make(ramp.base.type(), name), ramp.stride, ramp.lanes);
+  // Named in front of the statement: code generation simplifies some expressions, and puts a number
+  // that has a name inside of them back.
+  Halide::Expr at_variable(const hi::Ramp& ramp) {
+    named_.emplace_back(hi::unique_name("before"), ramp.base);
+    const Halide::Expr name = hi::Variable::make(ramp.base.type(), named_.back().first);
+    return hi::Ramp::make(name, ramp.stride, ramp.lanes);
   }
 
   // Halide refuses a division by a zero that it can see. A masked load of which no lane is left has
@@ -161,6 +171,7 @@ class PrepareForCode : public hi::IRMutator {
   }
 
   const EmittedNest& nest_;
+  std::vector<std::pair<std::string, Halide::Expr>> named_;  // for the statement at hand
 };
 
 // LLVM takes longer for each loop of a function that has many. So of a block of many every few are
@@ -184,6 +195,112 @@ class SeparateLoops : public hi::IRMutator {
   }
 };
 
+// The names in an expression, and its choices by one condition for all lanes (clamped_vectors.h),
+// as names. What is left stands in place of the expression.
+struct Names : hi::IRMutator {
+  using hi::IRMutator::visit;
+  std::vector<std::pair<std::string, Halide::Expr>> taken;  // in the order in which they are needed
+  std::map<std::string, std::string> renamed;
+
+  // Under a name of its own, for the same may be there twice, side by side.
+  Halide::Expr visit(const hi::Let* op) override {
+    const Halide::Expr value = mutate(op->value);
+    const std::string name = hi::unique_name("named");
+    taken.emplace_back(name, value);
+    const std::string outer = std::exchange(renamed[op->name], name);
+    Halide::Expr body = mutate(op->body);
+    renamed[op->name] = outer;
+    return body;
+  }
+  Halide::Expr visit(const hi::Variable* op) override {
+    const auto found = renamed.find(op->name);
+    if (found == renamed.end() || found->second.empty()) return op;
+    return hi::Variable::make(op->type, found->second);
+  }
+  Halide::Expr visit(const hi::Call* op) override {
+    Halide::Expr made = hi::IRMutator::visit(op);
+    if (!op->is_intrinsic(hi::Call::if_then_else)) return made;
+    for (const auto& [name, value] : taken) {
+      if (hi::equal(value, made)) return hi::Variable::make(op->type, name);
+    }
+    taken.emplace_back(hi::unique_name("chosen"), made);
+    return hi::Variable::make(op->type, taken.back().first);
+  }
+
+  template <typename Let, typename T>
+  T in_front_of(T made) const {
+    for (auto name = taken.rbegin(); name != taken.rend(); ++name) {
+      made = Let::make(name->first, name->second, made);
+    }
+    return made;
+  }
+};
+
+// Each choice by one condition in front of the statement: what is in it may be no place of the
+// memory where the condition does not hold. Of two in one expression Halide would take what both
+// load out of the conditions. And it finds no bounds of an index that has one.
+//   y[i] = x[if_then_else(c, a, b)]  ->  let chosen = if_then_else(c, a, b); y[i] = x[chosen]
+class ChoicesInFront : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Store* op) override {
+    Names names;
+    const Halide::Expr value = names.mutate(op->value), index = names.mutate(op->index);
+    if (names.taken.empty()) return op;
+    return names.in_front_of<hi::LetStmt>(
+        hi::Store::make(op->name, value, index, op->param, op->predicate, op->alignment));
+  }
+  Stmt visit(const hi::LetStmt* op) override {
+    Names names;
+    const Halide::Expr value = names.mutate(op->value);
+    return names.in_front_of<hi::LetStmt>(hi::LetStmt::make(op->name, value, mutate(op->body)));
+  }
+  Stmt visit(const hi::Atomic* op) override { return op; }
+};
+
+// What find_intrinsics takes named values apart for: it names the loads in them first. Names inside
+// of such a value would stand behind that. So these come in front of it.
+//   let a = f32(let b = v in e)  ->  let b = v; let a = f32(e)
+class NamesInOrder : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  template <typename T>
+  auto in_order(const T* op) {
+    Names names;
+    const Halide::Expr value = names.mutate(op->value);
+    return names.in_front_of<T>(T::make(op->name, value, mutate(op->body)));
+  }
+  Stmt visit(const hi::LetStmt* op) override { return in_order(op); }
+  Halide::Expr visit(const hi::Let* op) override { return in_order(op); }
+};
+
+// Without the steps in which guards leave all out. Halide's pass also leaves out what stores what
+// is there, min(y[0], i) where y[0] <= i, and takes y[0] for what it was before the loop. So what
+// is stored is the argument of a function that it does not know.
+constexpr const char* kStored = "emulsion_stored";
+
+class HideStored : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Store* op) override {
+    const Halide::Expr hidden =
+        hi::Call::make(op->value.type(), kStored, {op->value}, hi::Call::PureExtern);
+    return hi::Store::make(op->name, hidden, op->index, op->param, op->predicate, op->alignment);
+  }
+};
+
+class ShowStored : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::Call* op) override {
+    return op->name == kStored ? op->args[0] : hi::IRMutator::visit(op);
+  }
+};
+
+Stmt trim_guarded(const Stmt& statement) {
+  return ShowStored().mutate(hi::trim_no_ops(HideStored().mutate(statement)));
+}
+
 // Of the smallest elements of which the instruction set has masks: a masked load of others is a
 // branch for each lane.
 int least_masked_bits(const Halide::Target& target) {
@@ -200,6 +317,9 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
                 const std::map<std::string, Halide::Expr>& elements) {
   s = one_step_loops(s);
   s = NameSharedValues().mutate(s);
+  // Every loop starts at 0 before it is simplified: of for (i, a, min(b, c) - a) Halide takes the
+  // last step for one less than it is, and knows wrongly what conditions on it are.
+  s = hi::rebase_loops_to_zero(s);
   s = hi::simplify(s);
   s = hi::unify_duplicate_lets(s);
   s = hi::simplify_correlated_differences(s);
@@ -215,11 +335,12 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   // After vectors: what is likely is then known for whole vectors. Must run wherever something is
   // marked as likely, since code generation does not know the mark.
   s = hi::partition_loops(s);
+  s = hi::rebase_loops_to_zero(s);
   s = hi::simplify(s);
   s = hi::stage_strided_loads(s);
   s = split_vectors(s);
   s = transpose_parts(s);
-  s = hi::trim_no_ops(s);
+  s = trim_guarded(s);
   s = hi::rebase_loops_to_zero(s);
   s = hi::hoist_loop_invariant_if_statements(s);
   s = hi::inject_early_frees(s);
@@ -228,6 +349,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = load_whole_vectors(s, least_bits, elements);
   s = store_masked_parts(s, least_bits);
   s = narrow_masks(s);
+  s = ChoicesInFront().mutate(s);
   s = hi::common_subexpression_elimination(s);
   s = hi::lower_unsafe_promises(s, target);
   s = hi::flatten_nested_ramps(s);
@@ -236,7 +358,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::hoist_loop_invariant_values(s);
   s = hi::hoist_loop_invariant_if_statements(s);
   // After the last simplification, which would make divisions of the shifts again.
-  s = hi::find_intrinsics(s);
+  s = hi::find_intrinsics(NamesInOrder().mutate(s));
   s = hi::hoist_prefetches(s);
   return s;
 }

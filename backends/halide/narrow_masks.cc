@@ -1,5 +1,8 @@
 #include "backends/halide/narrow_masks.h"
 
+#include <set>
+#include <string>
+
 namespace emulsion {
 namespace {
 
@@ -8,8 +11,11 @@ using hi::Stmt;
 
 constexpr int kMostLanes = 64;  // i8 counts them
 
+// Of a vector that is less than a register LLVM compares lanes that are none, too, and loads them
+// where it merges such a mask and its load.
 bool is_narrow(const Halide::Type& type) {
-  return (type.bits() == 8 || type.bits() == 16) && type.is_vector();
+  constexpr int kRegister = 128;  // bits of the smallest
+  return (type.bits() == 8 || type.bits() == 16) && type.bits() * type.lanes() >= kRegister;
 }
 
 // Whether it is a vector of neighbours.
@@ -24,9 +30,27 @@ const hi::Broadcast* same_in(const Halide::Expr& e) {
   return same != nullptr && same->value.type().is_scalar() ? same : nullptr;
 }
 
+// Names of what is made of data.
+using Names = std::set<std::string>;
+
+bool is_of_data(const Halide::Expr& e, const Names& of_data) {
+  struct Data : hi::IRVisitor {
+    using hi::IRVisitor::visit;
+    explicit Data(const Names& names) : names(names) {}
+    const Names& names;
+    bool any = false;
+
+    void visit(const hi::Load* /*op*/) override { any = true; }
+    void visit(const hi::Variable* op) override { any = any || names.count(op->name) > 0; }
+  } data(of_data);
+  e.accept(&data);
+  return data.any;
+}
+
 class Conditions : public hi::IRMutator {
  public:
-  explicit Conditions(const Halide::Type& values) : type_(Halide::Int(values.bits())) {}
+  Conditions(const Halide::Type& values, const Names& of_data)
+      : type_(Halide::Int(values.bits())), of_data_(of_data) {}
 
  private:
   using hi::IRMutator::visit;
@@ -40,16 +64,22 @@ class Conditions : public hi::IRMutator {
     if (lanes == 1 || lanes > kMostLanes) return e;
     const Halide::Expr places = hi::Ramp::make(hi::make_zero(type_), hi::make_one(type_), lanes);
     if (before != nullptr && end != nullptr) {
-      return places < count(end->value - before->base + (with_equal ? 1 : 0), lanes);
+      return places < count(end->value, before->base, with_equal ? 1 : 0, lanes);
     }
     if (begin != nullptr && behind != nullptr) {
-      return count(begin->value - behind->base + (with_equal ? 0 : 1), lanes) <= places;
+      return count(begin->value, behind->base, with_equal ? 0 : 1, lanes) <= places;
     }
     return e;
   }
 
-  Halide::Expr count(const Halide::Expr& of, int lanes) const {
-    const Halide::Expr some = hi::simplify(max(min(of, lanes), 0));
+  // end - base + more, as far as there are lanes. Data may be any number: i32 does not hold the
+  // difference of every two.
+  Halide::Expr count(Halide::Expr end, Halide::Expr base, int more, int lanes) const {
+    if (is_of_data(end, of_data_) || is_of_data(base, of_data_)) {
+      end = hi::Cast::make(Halide::Int(64), end);
+      base = hi::Cast::make(Halide::Int(64), base);
+    }
+    const Halide::Expr some = hi::simplify(max(min(end - base + more, lanes), 0));
     return hi::Broadcast::make(hi::Cast::make(type_, some), lanes);
   }
 
@@ -59,14 +89,15 @@ class Conditions : public hi::IRMutator {
   Halide::Expr visit(const hi::GE* op) override { return compared(op, op->b, op->a, true); }
 
   const Halide::Type type_;
+  const Names& of_data_;
 };
 
 class NarrowMasks : public hi::IRMutator {
   using hi::IRMutator::visit;
 
-  static Halide::Expr narrowed(const Halide::Expr& condition, const Halide::Type& values) {
+  Halide::Expr narrowed(const Halide::Expr& condition, const Halide::Type& values) const {
     const bool fits = is_narrow(values) && condition.type().lanes() == values.lanes();
-    return fits ? Conditions(values).mutate(condition) : condition;
+    return fits ? Conditions(values, of_data_).mutate(condition) : condition;
   }
 
   Halide::Expr visit(const hi::Select* op) override {
@@ -94,6 +125,17 @@ class NarrowMasks : public hi::IRMutator {
     return hi::Store::make(store->name, store->value, store->index, store->param, mask,
                            store->alignment);
   }
+
+  Stmt visit(const hi::LetStmt* op) override {
+    if (is_of_data(op->value, of_data_)) of_data_.insert(op->name);
+    return hi::IRMutator::visit(op);
+  }
+  Halide::Expr visit(const hi::Let* op) override {
+    if (is_of_data(op->value, of_data_)) of_data_.insert(op->name);
+    return hi::IRMutator::visit(op);
+  }
+
+  Names of_data_;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace emulsion {
 //
 //   select(ramp(i, 1, 32) < x32(n), a, b)
 //     ->  select(ramp(0, 1, 32) < x32(i8(max(min(n - i, 32), 0))), a, b)     a ramp of i8
+//
+// Where data is in n or i, the difference is an i64.
 Halide::Internal::Stmt narrow_masks(const Halide::Internal::Stmt& statement);
 
 }  // namespace emulsion

@@ -265,6 +265,51 @@ EMULSION_BEST_INSTRUCTIONS void plain_luma_chroma(int64_t count, const float* __
   }
 }
 
+namespace {
+
+struct Yuv {
+  uint8_t y, u, v;
+};
+
+inline Yuv yuv_of(const uint8_t* pixel) {
+  const auto byte = [](int value) { return static_cast<uint8_t>(std::clamp(value, 0, 255)); };
+  const int r = pixel[0], g = pixel[1], b = pixel[2];
+  return {byte(((66 * r + 129 * g + 25 * b + 128) >> 8) + 16),
+          byte(((-38 * r - 74 * g + 112 * b + 128) >> 8) + 128),
+          byte(((112 * r - 94 * g - 18 * b + 128) >> 8) + 128)};
+}
+
+}  // namespace
+
+EMULSION_BEST_INSTRUCTIONS void plain_yuv_planes(int64_t count, const uint8_t* __restrict x,
+                                                 uint8_t* __restrict y, uint8_t* __restrict u,
+                                                 uint8_t* __restrict v) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Yuv made = yuv_of(x + 3 * i);
+    y[i] = made.y;
+    u[i] = made.u;
+    v[i] = made.v;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_yuv_pixels(int64_t count, const uint8_t* __restrict x,
+                                                 uint8_t* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Yuv made = yuv_of(x + 3 * i);
+    y[3 * i] = made.y;
+    y[3 * i + 1] = made.u;
+    y[3 * i + 2] = made.v;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_grey(int64_t count, const uint8_t* __restrict x,
+                                           uint8_t* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int sum = 77 * x[3 * i] + 150 * x[3 * i + 1] + 29 * x[3 * i + 2] + 128;
+    y[i] = static_cast<uint8_t>(sum >> 8);
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_slice(int64_t rows, int64_t columns,
                                             const float* __restrict x, float* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) {

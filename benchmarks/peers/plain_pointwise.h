@@ -62,6 +62,11 @@ void plain_inverses_of_3(int64_t count, const float* a, float* y);
 void plain_cholesky(int64_t count, const double* a, double* y);
 // Pixels of three colours as a plane of brightness and two of colour.
 void plain_luma_chroma(int64_t count, const float* x, float* y, float* u, float* v);
+// The same of bytes, in whole numbers as video has them, as planes and side by side.
+void plain_yuv_planes(int64_t count, const uint8_t* x, uint8_t* y, uint8_t* u, uint8_t* v);
+void plain_yuv_pixels(int64_t count, const uint8_t* x, uint8_t* y);
+// Of bytes one of grey.
+void plain_grey(int64_t count, const uint8_t* x, uint8_t* y);
 // Every second column of every row, from the last row to the first.
 void plain_slice(int64_t rows, int64_t columns, const float* x, float* y);
 // `border` zeros on every side.

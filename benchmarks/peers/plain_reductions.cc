@@ -80,6 +80,20 @@ EMULSION_BEST_INSTRUCTIONS void plain_sum_columns(int64_t rows, int64_t columns,
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_channel_means(int64_t pictures, int64_t channels,
+                                                    int64_t places, const float* __restrict x,
+                                                    float* __restrict y) {
+  const auto count = static_cast<float>(channels);
+  for (int64_t n = 0; n < pictures; ++n) {
+    float* mean = y + n * places;
+    std::fill_n(mean, places, 0.0F);
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t p = 0; p < places; ++p) mean[p] += x[(n * channels + c) * places + p];
+    }
+    for (int64_t p = 0; p < places; ++p) mean[p] /= count;
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_batch_norm(int64_t rows, int64_t columns,
                                                  const float* __restrict x, float* __restrict mean,
                                                  float* __restrict scale, float* __restrict y) {

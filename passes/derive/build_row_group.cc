@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
+#include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
@@ -168,14 +170,40 @@ class InlineMembers {
       RowGroup::Member& member = group_.members[i];
       if (member.is_kept) continue;
       const std::optional<int64_t> cost = cost_of(member);
-      if (!cost || !keeps_vectors(*member.op)) continue;
+      if (!cost || !keeps_vectors(*member.op) || is_for_flat_series(member)) continue;
       member.is_inline = *cost <= kAsALoad || is_read_once(*member.op, readers_);
-      if (member.is_inline) costs_[member.op] = *cost;
+      if (!member.is_inline) continue;
+      costs_[member.op] = *cost;
+      if (differs_along_rows(*member.op)) along_rows_.insert(member.op);
     }
   }
 
  private:
   static constexpr int64_t kMost = 16;  // instructions that an expression may grow to
+
+  // Whether what is inline in it, or it itself, reads anything else than whole rows as they lie.
+  bool differs_along_rows(const Op& op) const {
+    if (!lies_flat(op)) return true;
+    const std::vector<OpPtr> read = operands(op);
+    return std::any_of(read.begin(), read.end(),
+                       [&](const OpPtr& operand) { return along_rows_.count(operand.get()) > 0; });
+  }
+
+  // Of rows that fill no vectors a series is computed in vectors through several of them: it is
+  // stored, and so is what it reads that differs along them.
+  bool is_for_flat_series(const RowGroup::Member& member) const {
+    constexpr int64_t kLeastRows = 4;
+    const Op& op = *member.op;
+    if (member.axes.size() + 1 != op.shape.size() || !member.whole_rows) return false;
+    const std::optional<int64_t> all = element_count(op.shape),
+                                 row = elements_of_row(op, member.axes);
+    if (!all || !row || *all < kLeastRows * *row) return false;
+    if (has_flat_series(op, target_)) return true;
+    if (!differs_along_rows(op)) return false;
+    const std::vector<const Op*>& reading = readers_.readers_of(op);
+    return std::any_of(reading.begin(), reading.end(),
+                       [&](const Op* reader) { return has_flat_series(*reader, target_); });
+  }
 
   // What an element costs, with all that is inline in it; nothing when it combines elements or
   // costs too much, or reads along its row elsewhere than at its own place: vectors of that may be
@@ -239,6 +267,7 @@ class InlineMembers {
   const Target& target_;
   RowGroup& group_;
   std::unordered_map<const Op*, int64_t> costs_;  // of those that are inline
+  std::unordered_set<const Op*> along_rows_;      // of those that differ along rows
 };
 
 // Which members are computed with each vector of the reader, where there are results beside it:

@@ -8,6 +8,7 @@
 
 #include "dsl/expr.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/merge_axes.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
@@ -25,16 +26,37 @@ int64_t rows_combined_at_a_time(const Extent& rows) {
   return kMostRows;
 }
 
-// The loops of one stage that combines rows, for that many columns.
+// Where an index is moved by an axis; nothing where none is.
+std::optional<size_t> place_in(const Expr& read, const Axis& axis) {
+  for (size_t at = 0; at < read->args.size(); ++at) {
+    if (mentions(read->args[at], axis.name())) return at;
+  }
+  return std::nullopt;
+}
+
+// The last axes of results, from the one at `first` on and but for the columns, whose rows are
+// walked through with these as one long row.
+std::vector<Axis> axes_within(const Op& op, size_t first) {
+  std::vector<Axis> within;
+  for (size_t at = op.axes.size() - 1; at-- > first;) {
+    if (!lies_within(op, op.axes[at])) break;
+    within.push_back(op.axes[at]);
+  }
+  return within;
+}
+
+// The loops of one stage that combines rows, for that many columns. Axes before `first` stay
+// outside.
 class RowBlocks {
  public:
-  RowBlocks(const Op& op, const Extent& columns, int64_t lanes)
+  RowBlocks(const Op& op, size_t first, const Extent& columns, int64_t lanes)
       : rows_(op.reduction_axes.back()),
         last_(op.axes.back()),
         lane_(fresh_axis(op, "lane")),
         row_(fresh_axis(op, "row")),
         lanes_(lanes),
         count_(rows_combined_at_a_time(rows_.extent())),
+        within_(axes_within(op, first)),
         reductions_(op.reduction_axes.rbegin(), op.reduction_axes.rend()),
         all_rows_(rows_.extent().exact_quotient(count_)),
         all_lanes_(columns.exact_quotient(lanes)) {}
@@ -48,6 +70,7 @@ class RowBlocks {
     std::vector<Axis> order = {lane_, row_};
     if (results) order.push_back(*results);
     order.push_back(last_);
+    if (!results) order.insert(order.end(), within_.begin(), within_.end());
     order.insert(order.end(), reductions_.begin(), reductions_.end());
     stage->reorder(order).vectorize(lane_).unroll(row_);
   }
@@ -64,6 +87,7 @@ class RowBlocks {
     const bool exact = all_lanes_ && all_lanes_->exact_quotient(vectors).has_value();
     stage->split(last_, block, last_, vectors, exact ? Tail::automatic : Tail::guard);
     std::vector<Axis> order = {last_};
+    order.insert(order.end(), within_.begin(), within_.end());
     order.insert(order.end(), reductions_.begin(), reductions_.end());
     order.push_back(block);
     stage->reorder(order).parallel(block);
@@ -76,7 +100,7 @@ class RowBlocks {
  private:
   Axis rows_, last_, lane_, row_;
   int64_t lanes_, count_;
-  std::vector<Axis> reductions_;                // innermost first
+  std::vector<Axis> within_, reductions_;       // innermost first
   std::optional<Extent> all_rows_, all_lanes_;  // how many steps, where they divide the extent
 };
 
@@ -100,6 +124,16 @@ bool lies_along(const Op& op, const Axis& rows, const Axis& last) {
   });
 }
 
+// Whether it combines `least` rows or more, with more results in each than registers hold.
+constexpr int64_t kManyRows = 64, kSomeRows = 16;
+bool combines_rows(const Op& op, int64_t least, const Target& target) {
+  if (op.axes.empty()) return false;
+  const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
+  return rows.extent().as_constant().value_or(least) >= least && last.extent() != Extent(0) &&
+         !fills_registers(op, target) && is_contiguous_in_a_read(op, last.name(), true) &&
+         !lies_along(op, rows, last);
+}
+
 // Of a run-time number of columns: where there are enough for several threads, these share them.
 void share_run_time_columns(const Op& op, const RowBlocks& blocks, int64_t lanes,
                             const Target& target, StageSchedule* stage) {
@@ -116,6 +150,20 @@ void share_run_time_columns(const Op& op, const RowBlocks& blocks, int64_t lanes
 
 }  // namespace
 
+bool lies_within(const Op& op, const Axis& axis) {
+  bool any = false, all = true;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || !mentions(e, op.axes.back().name())) return;
+    const std::optional<size_t> own = place_in(e, axis);
+    for (const Axis& combined : op.reduction_axes) {
+      const std::optional<size_t> other = place_in(e, combined);
+      any = any || other;
+      all = all && (!other || (own && *own > *other));
+    }
+  });
+  return any && all;
+}
+
 bool shares_columns(const Op& op) {
   if (op.axes.size() < 2) return false;
   const Axis &rows = op.axes[op.axes.size() - 2], &columns = op.axes.back();
@@ -124,17 +172,18 @@ bool shares_columns(const Op& op) {
          });
 }
 
-bool combines_many_rows(const Op& op, const Target& target) {
-  return !shares_columns(op) && combines_many_for_each_row(op, target);
+bool combines_many_rows(const Op& op, const Target& target, size_t first) {
+  if (op.axes.empty() || shares_columns(op)) return false;
+  if (const std::optional<MergedAxes> merged = merge_result_axes(op, first, target)) {
+    return !shares_columns(merged->view) && combines_rows(merged->view, kSomeRows, target);
+  }
+  // Of columns whose number is known, more are in registers where rows are fewer.
+  const bool is_known = op.axes.back().extent().is_constant();
+  return combines_rows(op, is_known ? kManyRows : kSomeRows, target);
 }
 
 bool combines_many_for_each_row(const Op& op, const Target& target) {
-  constexpr int64_t kManyRows = 64;
-  if (op.axes.empty()) return false;
-  const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
-  return rows.extent().as_constant().value_or(kManyRows) >= kManyRows &&
-         last.extent() != Extent(0) && !fills_registers(op, target) &&
-         is_contiguous_in_a_read(op, last.name(), true) && !lies_along(op, rows, last);
+  return combines_rows(op, kManyRows, target);
 }
 
 bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Target& target) {
@@ -145,29 +194,34 @@ bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Targ
   return saturated_product(*elements, size_in_bytes(read)) / 2 > (*count - 1) * target.l2_bytes;
 }
 
-void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedule) {
-  const RowBlocks blocks(op, op.axes.back().extent(), value_lanes(op, target));
+void combine_rows_in_memory(const Op& op, size_t first, const Target& target, Schedule* schedule) {
+  const RowBlocks blocks(op, first, op.axes.back().extent(), value_lanes(op, target));
   StageSchedule& stage = (*schedule)[op.name];
   blocks.combine(&stage);
   blocks.partition(&stage);
 }
 
-void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule,
+void derive_combined_rows(const Op& own, const Target& target, Schedule* schedule,
                           const std::optional<Axis>& few_rows) {
   // Of the columns of a thread: of a row a long part is walked through faster than several short
   // ones, but where there is much to sum up.
   constexpr int64_t kLeastVectors = 64, kLeastOfMany = 8;
+  const std::optional<MergedAxes> merged =
+      few_rows ? std::nullopt : merge_result_axes(own, 0, target);
+  if (merged) merged->fuse(&(*schedule)[own.name]);
+  const Op& op = merged ? merged->view : own;
   const int64_t least_for_threads = points_for_threads({&op}, target);
   const int64_t much = 4 * least_for_threads;
   const int64_t lanes = value_lanes(op, target);
   StageSchedule& stage = (*schedule)[op.name];
   const std::vector<Axis> outer(op.axes.begin(), op.axes.end() - 1);
   const Extent& columns = op.axes.back().extent();
-  const RowBlocks blocks(op, columns, lanes);
+  const bool has_threads = wakes_threads_to_sum(op, target);
+  const size_t shared = has_threads ? count_shared(outer, target) : 0;
+  const RowBlocks blocks(op, shared, columns, lanes);
   blocks.combine(&stage, few_rows);
-  const bool by_columns =
-      few_rows ? wakes_threads_from(work_of_row(op), least_for_threads, target)
-               : wakes_threads_to_sum(op, target) && count_shared(outer, target) == 0;
+  const bool by_columns = few_rows ? wakes_threads_from(work_of_row(op), least_for_threads, target)
+                                   : has_threads && shared == 0;
   if (by_columns) {
     if (!columns.is_constant()) return share_run_time_columns(op, blocks, lanes, target, &stage);
     const int64_t all = columns.constant_term();

@@ -87,7 +87,8 @@ class ContractionDeriver {
       return derive_as(narrow);
     }
     // One row of results: what has its columns is read once, and best as it lies.
-    if (!packed_ && !lies_across && rows_ == 1 && combines_many_rows(op_, target_)) return false;
+    const bool is_row = rows_ == 1 && !lies_across && !shares_columns(op_);
+    if (!packed_ && is_row && combines_many_for_each_row(op_, target_)) return false;
     if (!packed_ && !lies_across && row_at_ &&
         streams_for_few_rows(op_, op_.axes[*row_at_], c_.b->dtype, target_)) {
       combine_few_rows(schedule_);

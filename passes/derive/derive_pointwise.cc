@@ -85,22 +85,19 @@ bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
   return extent && *extent <= value_lanes(op, target);
 }
 
-// Of vectors without masks. Of a run-time length those that are made element by element, since what
-// they read lies far apart, are short: there are several loops of them to compile.
-int64_t lanes_without_masks(const Op& op, const Target& target) {
-  const Axis& along = op.axes[vector_axis(op, target)];
-  const bool far_apart = !along.extent().is_constant() && steps_far(op, along);
-  return far_apart ? lanes_apart(op, target) : value_lanes(op, target);
-}
-
 // How many steps of the axis of vectors are computed at a time where none of them has masks.
 int64_t steps_of_whole(const Op& op, const Target& target) {
   return lie_side_by_side(op) ? pixels_side_by_side(op, target) : lanes_without_masks(op, target);
 }
 
-// Whether a vector with masks is made element by element.
+// Whether a vector with masks is made element by element, or of more than it has.
 bool needs_elements(const Op& op, const Target& target) {
   return lacks_masks(op, target) || reads_apart(op);
+}
+
+// Whether elements that are a little apart are loaded with what is between, under masks.
+bool masks_what_is_between(const Op& op, const Target& target) {
+  return !lacks_masks(op, target) && steps_a_little(op, op.axes.back());
 }
 
 constexpr int64_t kBlockOfRow = 8192;
@@ -187,7 +184,8 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
 }
 
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
-                      bool whole_rows, bool fills_vector, const std::optional<Axis>& planes) {
+                      bool whole_rows, bool fills_vector, const std::optional<Axis>& planes,
+                      bool is_cut) {
   const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
   const std::optional<Axis> inside = pixels ? std::optional(pixels->colour) : planes;
   const int64_t whole = steps_of_whole(op, target);
@@ -205,7 +203,9 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
     if (inside) stage->reorder({lane, *inside}).unroll(*inside);
     return;
   }
-  const bool by_elements = !along.extent().is_constant() && (pixels || reads_apart(op));
+  const bool is_long = is_cut && masks_what_is_between(op, target);
+  const bool by_elements =
+      !along.extent().is_constant() && (pixels || (reads_apart(op) && !is_long));
   const int64_t at_a_time = by_elements ? lanes_apart(op, target) : lanes_without_masks(op, target);
   if (inside) {
     vectorize_pixels(*stage, along, *inside, lane, at_a_time, whole_rows);

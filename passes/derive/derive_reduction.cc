@@ -10,6 +10,7 @@
 #include "dsl/error.h"
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
+#include "passes/derive/column_tiles.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_sum_in_parts.h"
 #include "passes/derive/window_sums.h"
@@ -27,11 +28,6 @@ bool moves_with_the_reduction(const Op& op, const Expr& read) {
   });
 }
 
-bool is_long(const Op& sums) {
-  constexpr int64_t kLong = 64;
-  return steps_of_sum(sums, kLong) >= kLong;
-}
-
 bool has_several_vectors(const Axis& axis, int64_t lanes) {
   return axis.extent().as_constant().value_or(2 * lanes) >= 2 * lanes;
 }
@@ -45,64 +41,6 @@ bool sums_up_values_of_columns(const Op& op) {
     return e->op == ExprOp::read && mentions(e, columns.name()) && moves_with_the_reduction(op, e);
   };
   return is_contiguous_in_a_read(op, columns.name(), false) && !any_part(op.body, has_both);
-}
-
-// How many sums along the last axis are in registers at a time: one or more vectors. Of a long sum
-// each vector more saves a walk through what is summed. Of a run-time number the last few are
-// computed with as many as the others, so that windows, of which little is saved, have one.
-int64_t sums_at_a_time(const Op& sums, int64_t lanes) {
-  const Extent& extent = sums.axes.back().extent();
-  for (int64_t more = is_long(sums) ? 8 : 4; more >= 2; more /= 2) {
-    if (extent.exact_quotient(lanes * more)) return lanes * more;
-  }
-  if (!extent.is_constant()) {
-    return step_of_windows(sums) > 0 ? lanes : lanes * (is_long(sums) ? 4 : 2);
-  }
-  return std::min(lanes, extent.constant_term());
-}
-
-// How many sums are in registers at a time: `width` along the last axis, of `rows` along the one
-// before it. `fills`: along the last axis there are that many or more, `rows_fill`: along the
-// other.
-struct ColumnTile {
-  int64_t rows, width;
-  bool fills = false, rows_fill = false;
-  bool has_windows = false;  // whose rows have rows in common that they are made of
-  int64_t of_task = 1;       // tiles, one after another, of a row that is as long or longer
-};
-
-// Of windows made of the same rows, and of several sums of windows. `fills`: there are as many rows
-// and columns as it has, or more; else of a run-time number of rows it has few.
-ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bool fills) {
-  constexpr int64_t kMostSums = 8, kFewRows = 2;
-  const Op& op = *sums.front();
-  const int64_t rows = std::min(rows_of_windows(op), kMostSums / static_cast<int64_t>(sums.size()));
-  const int64_t width = std::min(op.axes.back().extent().as_constant().value_or(lanes), lanes);
-  const bool known = rows == 1 || op.axes[op.axes.size() - 2].extent().is_constant();
-  return {known || fills ? rows : kFewRows, width, fills, known || fills, true};
-}
-
-// Where what is read along the columns is the same for several rows, it is read once for them. Else
-// there are several rows where one has few vectors of long sums: each addition would wait for the
-// one before. Of a run-time number of rows, and of one that has no divisor, the last rows are
-// computed with others again: where little is saved, of rows of a single vector alone.
-ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes) {
-  constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostOfTile = 10, kFewVectors = 2;
-  const Op& op = *sums.front();
-  if (sums.size() > 1 || rows_of_windows(op) > 1) return tile_of_windows(sums, lanes, false);
-  const int64_t width = sums_at_a_time(op, lanes);
-  const bool shared = shares_columns(op);
-  if (op.axes.size() < 2 || (!is_long(op) && !shared)) return {1, width};
-  const Extent& rows = op.axes[op.axes.size() - 2].extent();
-  const int64_t vectors = (width + lanes - 1) / lanes;
-  const int64_t few = shared ? std::min(vectors, kFewVectors) : vectors;
-  const int64_t of_tile = few < vectors ? few * lanes : width;
-  for (int64_t count = std::min(kMostRows, kMostOfTile / few); count > 1; --count) {
-    if (rows.exact_quotient(count)) return {count, of_tile};
-  }
-  const bool has_many = rows.as_constant().value_or(kRunTimeRows) >= kRunTimeRows;
-  return has_many && (shared || vectors == 1) ? ColumnTile{kRunTimeRows, of_tile}
-                                              : ColumnTile{1, width};
 }
 
 // The sums of a tile; `most`: how many steps of these are added without loops.
@@ -229,74 +167,6 @@ std::optional<Axis> share_rows(const Op& sums, const Op& result, const std::vect
   return count == loops.size() ? std::optional(shared.last) : std::nullopt;
 }
 
-// A tile for where an output has as many sums as it or more, and the condition for that.
-struct FilledTile {
-  ColumnTile tile;
-  Expr condition;
-};
-
-// The tile for rows of a run-time length that are as long as it or longer, where the target lacks
-// the masks for the end of a row, or has none for windows that stride, or a vector is so long that
-// much of a row is its end. Of a short sum a few columns are enough to keep the vector units busy,
-// and more rows are as long.
-std::optional<ColumnTile> filled_columns(const Op& sums, const Op& result, const ColumnTile& tile,
-                                         int64_t lanes, const Target& target) {
-  constexpr int64_t kFewColumns = 32;
-  if (!is_sum_of_sizes(sums.axes.back().extent())) return std::nullopt;
-  const bool has_masks = !lacks_masks(sums, target) && !lacks_masks(result, target);
-  const bool is_plain = step_of_windows(sums) <= 1 && !reach_over_ends({&sums});
-  if (has_masks && lanes < kFewColumns && is_plain) return std::nullopt;
-  const int64_t few = std::min(tile.width, std::max(lanes, kFewColumns));
-  return ColumnTile{tile.rows, is_long(sums) ? tile.width : few, true, tile.rows_fill};
-}
-
-// The same of windows, whose last rows and columns are then computed with others again: with masks
-// they would take longer than the others.
-std::optional<ColumnTile> filled_windows(const std::vector<const Op*>& sums, int64_t lanes) {
-  const Op& op = *sums.front();
-  const ColumnTile filled = tile_of_windows(sums, lanes, true);
-  const bool has_rows = filled.rows == 1 || is_sum_of_sizes(op.axes[op.axes.size() - 2].extent());
-  if (!has_rows || !is_sum_of_sizes(op.axes.back().extent())) return std::nullopt;
-  return filled;
-}
-
-// The tile where threads share the tiles of one row and each is soon summed up: several, one after
-// another, are a task. What all of them read stays in registers then, and no tile is a call. Not
-// where only the tiles between the ends are without clamps. No condition: of a number of columns.
-std::optional<FilledTile> tile_of_tasks(const std::vector<const Op*>& sums, const Op& result,
-                                        const ColumnTile& tile, const Target& target) {
-  const Extent& columns = sums.front()->axes.back().extent();
-  if (tile.rows > 1 || !(columns.is_constant() || is_sum_of_sizes(columns))) return std::nullopt;
-  if (!shares_tiles(*sums.front(), result, target) || reach_over_ends(sums)) return std::nullopt;
-  const int64_t count = tiles_of_task(*sums.front(), tile.width, target);
-  if (count == 1) return std::nullopt;
-  const ColumnTile of_tasks = {1, tile.width, true, tile.rows_fill, tile.has_windows, count};
-  if (columns.is_constant()) return FilledTile{of_tasks, Expr()};
-  return FilledTile{of_tasks, extent_value(columns) >= int_constant(tile.width * count)};
-}
-
-std::optional<FilledTile> filled_tile(const std::vector<const Op*>& sums, const Op& result,
-                                      const ColumnTile& tile, int64_t lanes, const Target& target) {
-  const std::vector<Axis>& axes = sums.front()->axes;
-  std::vector<std::pair<Extent, int64_t>> least;  // of extents that are no numbers
-  const auto add = [&](const Axis& axis, int64_t count) {
-    if (!axis.extent().is_constant()) least.emplace_back(axis.extent(), count);
-  };
-  const std::optional<ColumnTile> filled =
-      tile.has_windows ? filled_windows(sums, lanes)
-                       : filled_columns(*sums.front(), result, tile, lanes, target);
-  if (!filled) return std::nullopt;
-  add(axes.back(), filled->width);
-  if (tile.has_windows && filled->rows > 1) add(axes[axes.size() - 2], filled->rows);
-  if (least.empty()) return std::nullopt;
-  Expr all;
-  for (const auto& [extent, count] : least) {
-    const Expr one = extent_value(extent) >= int_constant(count);
-    all = all.defined() ? all && one : one;
-  }
-  return FilledTile{*filled, all};
-}
-
 // The sums of all columns, of which threads share the loops.
 void share_sums_of_columns(const std::vector<const Op*>& sums, const Op& result,
                            const ColumnTile& tile, int64_t lanes, const Target& target,
@@ -307,15 +177,6 @@ void share_sums_of_columns(const std::vector<const Op*>& sums, const Op& result,
   const size_t rows = result.axes.size() - (tile.rows > 1 ? 2 : 1);
   share_sums(*sums.front(), result, rows, target, tile.rows > 1 ? result.axes[rows] : around,
              &stage);
-}
-
-// Whether columns of a run-time number may be so few that they are one vector, of which a tile has
-// several: the others would be computed in vain, in each of many steps. Windows slide along rows of
-// many.
-bool may_be_narrow(const Op& sums, const ColumnTile& tile, int64_t lanes) {
-  const Extent& columns = sums.axes.back().extent();
-  return !columns.is_constant() && !columns.exact_quotient(lanes) && tile.width > lanes &&
-         tile.rows > 1 && is_long(sums) && step_of_windows(sums) == 0;
 }
 
 //   if N <= lanes: the sums of one vector  else: of several
@@ -378,7 +239,7 @@ std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, co
 bool fills_registers(const Op& op, const Target& target) {
   const int64_t lanes = value_lanes(op, target);
   if (pixels_to_sum(op, lanes)) return true;
-  return op.axes.back().extent() == Extent(sums_at_a_time(op, lanes));
+  return op.axes.back().extent() == Extent(sums_at_a_time(op, lanes, true, target));
 }
 
 bool keeps_sums_in_registers(const Op& op, const Target& target) {
@@ -406,7 +267,7 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
   if (const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target))) {
     return sum_pixels(sums, result, *pixels, lanes, whole_rows, schedule);
   }
-  const int64_t width = sums_at_a_time(sums, lanes);
+  const int64_t width = sums_at_a_time(sums, lanes, whole_rows, target);
   return sum_columns({&sums}, result, {1, width}, lanes, whole_rows, schedule);
 }
 
@@ -461,7 +322,7 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
   const Op& first = *sums.front();
   if (derive_sums_of_pixels(first, result, target, schedule)) return;
   const int64_t lanes = std::min(value_lanes(first, target), value_lanes(result, target));
-  ColumnTile tile = column_tile(sums, lanes);
+  ColumnTile tile = column_tile(sums, lanes, target);
   std::optional<FilledTile> of_tasks = tile_of_tasks(sums, result, tile, target);
   if (of_tasks && !of_tasks->condition.defined()) {
     tile = of_tasks->tile;

@@ -4,6 +4,7 @@
 
 #include "dsl/affine.h"
 #include "passes/derive/contraction_operands.h"
+#include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
@@ -143,12 +144,11 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
 bool combine_in_memory(const RowGroup::Member& member, const Target& target, Schedule* schedule) {
   const Op& op = *member.op;
   if (sums_of(op) != &op || !member.whole_rows) return false;
-  const std::optional<MergedAxes> merged = merge_result_axes(op, behind_rows(member), target);
-  const Op& view = merged ? merged->view : op;
-  if (op.axes.empty() || !view.axes.back().extent().is_constant()) return false;
-  if (!combines_many_rows(view, target)) return false;
+  const size_t first = behind_rows(member);
+  if (!combines_many_rows(op, target, first)) return false;
+  const std::optional<MergedAxes> merged = merge_result_axes(op, first, target);
   if (merged) merged->fuse(&(*schedule)[op.name]);
-  combine_rows_in_memory(view, target, schedule);
+  combine_rows_in_memory(merged ? merged->view : op, first, target, schedule);
   return true;
 }
 
@@ -285,13 +285,12 @@ void place_sums(const Op& op, const Axis& at, const SumsInLanes& lanes, Schedule
 // What there is once in a row, of several rows at a time: vectors lie across these, which are
 // `across` in its loops.
 void vectorize_across_rows(const RowGroup::Member& member, const Axis& across, int64_t rows,
-                           bool is_reader, const Target& target, Schedule* schedule) {
+                           const Target& target, Schedule* schedule) {
   const Op& result = result_of(*member.op);
   if (rows <= kRowsAtATime || sums_of(*member.op) != nullptr || member.is_kept) return;
   if (!is_one_in_a_row(result, member.axes)) return;
   int64_t lanes = value_lanes(result, target);
   while (lanes > rows) lanes /= 2;
-  if (is_reader && rows % lanes != 0) return;
   StageSchedule& stage = (*schedule)[result.name];
   if (rows == lanes) {
     stage.vectorize(across);
@@ -422,7 +421,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
                 exact ? Tail::automatic : (starts_earlier ? Tail::shift_inwards : Tail::guard));
     if (!is_even) stage.partition(row);
     if (lie_across && is_even) {
-      vectorize_across_rows(group.members.front(), one, rows, true, target, schedule);
+      vectorize_across_rows(group.members.front(), one, rows, target, schedule);
     }
   }
   if (stored != nullptr) {
@@ -462,13 +461,17 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     } else if (in_blocks && !in_parts && sums_of(*producer.op) == &op && has_lanes(op, target)) {
       inline_members(*producer.op, &op, schedule);
       derive_rows_in_lanes(op, target, schedule, false);
+    } else if (lie_across && is_even && is_split && !producer.is_kept && producer.whole_rows &&
+               producer.axes.size() + 1 == op.axes.size() &&
+               has_flat_series(*producer.op, target)) {
+      derive_flat_series(*producer.op, rows, reader.name, row, target, schedule);
     } else if (!combine_in_memory(producer, target, schedule)) {
       partial = derive_member(producer, producer.whole_rows, at_once, joined, target, schedule);
       if (are_short) go_down_columns(producer, partial, target, schedule);
       all_lanes.emplace(producer.op, partial);
     }
     if (lie_across) {
-      vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, false, target, schedule);
+      vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, target, schedule);
     }
     if (is_whole_block) {
       (*schedule)[op.name].compute_at(blocks->reader, blocks->block);

@@ -11,6 +11,7 @@
 
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
+#include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_tiles.h"
 #include "passes/derive/graph_reads.h"

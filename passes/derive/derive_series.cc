@@ -1,17 +1,12 @@
-// Elementwise chains with a series (exp, tanh) that waits for what is before it: another series, or
-// rows that are no whole number of vectors. In one expression the processor would hold few of such
-// vectors at a time, and compute lanes that nobody needs. So parts of the chain have loops of their
-// own, over a block that stays in the first cache.
+#include "passes/derive/derive_series.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
-#include <numeric>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "dsl/error.h"
 #include "dsl/schedule_idioms.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
@@ -53,7 +48,7 @@ bool all_reads(const Op& op, const std::function<bool(const Expr&)>& holds) {
   return std::all_of(reads.begin(), reads.end(), holds);
 }
 
-bool lies_flat(const Op& op) {
+bool reads_as_it_lies(const Op& op) {
   return all_reads(op, [&](const Expr& read) { return lies_as(read, op); });
 }
 
@@ -61,7 +56,13 @@ bool lies_flat(const Op& op) {
 // stored.
 class Parts {
  public:
-  Parts(const Op& group, const Target& target) : members_(group.members), target_(target) {}
+  Parts(const Op& chain, const Target& target) : target_(target) {
+    for (const OpPtr& member : chain.members) members_.push_back(member.get());
+    if (chain.members.empty()) members_.push_back(&chain);
+  }
+
+  const Op& member(size_t at) const { return *members_[at]; }
+  size_t size() const { return members_.size(); }
 
   // False where it is no such chain.
   bool match() {
@@ -104,7 +105,7 @@ class Parts {
   // Whether the vectors of a part may go through several rows.
   bool is_flat(size_t first, size_t last) const {
     for (size_t at = first; at <= last; ++at) {
-      if (!lies_flat(*members_[at])) return false;
+      if (!reads_as_it_lies(*members_[at])) return false;
     }
     return true;
   }
@@ -153,18 +154,17 @@ class Parts {
   // Whether rows go on behind a series that does not need them.
   bool is_end_of_flat_part(size_t first, size_t end) const {
     return is_all_that_is_read(end) && has_empty_lanes() && has_series(first, end) &&
-           is_flat(first, end) && !lies_flat(*members_[end + 1]);
+           is_flat(first, end) && !reads_as_it_lies(*members_[end + 1]);
   }
 
-  const std::vector<OpPtr>& members_;
+  std::vector<const Op*> members_;
   const Target& target_;
   std::unordered_map<const Op*, size_t> positions_;
 };
 
 // The rows of a block, all of them up to `most` elements. No row is computed again, or few are,
-// since the last block starts earlier: then it is a multiple of `vectors` rows, and none where that
-// is 0.
-std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t vectors, int64_t most) {
+// since the last block starts earlier.
+std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t most) {
   constexpr int64_t kFew = 32;  // one of so many
   if (saturated_product(rows, of_row) <= most) return rows;
   const int64_t block = std::max<int64_t>(kBlock / of_row, 1);
@@ -173,11 +173,53 @@ std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t vecto
   for (int64_t count = std::min(2 * block, rows); 2 * count >= block; --count) {
     const int64_t again = (rows + count - 1) / count * count - rows;
     if (again >= least) continue;
-    if (again > 0 && (vectors == 0 || count % vectors != 0)) continue;
     least = again;
     best = count;
   }
   return best;
+}
+
+// Where parts are computed: in that loop of a reader, so many rows at a time, or none: a piece of
+// one.
+struct ChainBlock {
+  std::string reader;
+  Axis at;
+  int64_t rows;
+  int64_t elements;  // of a row or a piece
+};
+
+// Vectors along the rows, or through several of them.
+void vectorize_part(const Parts& parts, size_t first, size_t end, const ChainBlock& block,
+                    const Axis& rows, const Axis& along, const Target& target,
+                    StageSchedule* stage) {
+  const Op& op = parts.member(end);
+  const int64_t lanes = target.vector_lanes(op.dtype);
+  if (block.rows > 0 && parts.has_empty_lanes() && parts.is_flat(first, end)) {
+    const Axis flat(fresh_axis(op, "flat"), block.rows * block.elements);
+    stage->fuse(rows, along, flat);
+    vectorize_last(*stage, flat, lanes);
+  } else {
+    vectorize_last(*stage, along, lanes);
+  }
+}
+
+// All members but the last: those at the ends of parts are stored, the others computed inline.
+void derive_stored(const Parts& parts, const std::vector<size_t>& ends, const ChainBlock& block,
+                   const Target& target, Schedule* schedule) {
+  size_t first = 0;
+  for (size_t at = 0; at + 1 < parts.size(); ++at) {
+    const Op& op = parts.member(at);
+    StageSchedule& stage = (*schedule)[op.name];
+    if (std::count(ends.begin(), ends.end(), at) == 0) {
+      stage.compute_inline();
+      continue;
+    }
+    const Axis along(op.axes.back().name(), block.elements);
+    const Axis& rows = op.axes.size() > 1 ? op.axes[op.axes.size() - 2] : along;
+    vectorize_part(parts, first, at, block, rows, along, target, &stage);
+    stage.compute_at(block.reader, block.at);
+    first = at + 1;
+  }
 }
 
 }  // namespace
@@ -191,57 +233,57 @@ bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
   const int64_t row = result.shape.back().constant_term();
   const bool by_rows = result.axes.size() > 1 && row <= kBlock;
   const bool has_threads = wakes_threads(group, target);
-  const int64_t lanes = target.vector_lanes(result.dtype);
   if (ends.empty() || (has_threads && result.axes.size() > 2)) return false;
   const Axis& last = result.axes.back();
   const Axis& outer = by_rows ? result.axes[result.axes.size() - 2] : last;
   const int64_t extent = outer.extent().constant_term();
   if (extent == 0 || row == 0) return false;
-  // Where a block starts earlier, and its last vector too, or where rows are shorter than a vector,
-  // what lies flat is not seen to be vectors of memory.
-  int64_t vectors = 1;
-  if (parts.has_empty_lanes()) vectors = row < lanes ? 0 : lanes / std::gcd(row, lanes);
   const int64_t most =
       target.l1_bytes / 2 / size_in_bytes(result.dtype) / static_cast<int64_t>(ends.size());
-  const std::optional<int64_t> block =
-      by_rows ? rows_of_block(extent, row, vectors, has_threads ? kBlock : most)
-              : std::min(extent, kBlock);
-  if (!block) return false;
-  const int64_t steps = *block;
+  const std::optional<int64_t> of_block =
+      by_rows ? rows_of_block(extent, row, has_threads ? kBlock : most) : std::min(extent, kBlock);
+  if (!of_block) return false;
+  const int64_t steps = *of_block;
 
   StageSchedule& y = (*schedule)[result.name];
   const Axis within(fresh_axis(result, by_rows ? "row" : "within"), steps);
   y.split(outer, outer, within, steps, extent % steps == 0 ? Tail::automatic : Tail::shift_inwards);
-  const auto derive_part = [&](size_t first, size_t end, const Axis& rows, const Axis& along) {
-    const Op& op = *group.members[end];
-    StageSchedule& stage = (*schedule)[op.name];
-    if (by_rows && parts.has_empty_lanes() && parts.is_flat(first, end)) {
-      const Axis flat(fresh_axis(op, "flat"), steps * row);
-      stage.fuse(rows, along, flat);
-      vectorize_last(stage, flat, lanes);
-    } else {
-      vectorize_last(stage, along, lanes);
-    }
-  };
-  size_t first = 0;
-  for (const size_t end : ends) {
-    const Op& op = *group.members[end];
-    const Axis along(op.axes.back().name(), by_rows ? row : steps);
-    derive_part(first, end, by_rows ? op.axes[op.axes.size() - 2] : along, along);
-    (*schedule)[op.name].compute_at(result.name, outer);
-    first = end + 1;
-  }
-  derive_part(first, group.members.size() - 1, within, by_rows ? last : within);
-  for (size_t at = 0; at + 1 < group.members.size(); ++at) {
-    if (std::count(ends.begin(), ends.end(), at) == 0) {
-      (*schedule)[group.members[at]->name].compute_inline();
-    }
-  }
+  const ChainBlock block{result.name, outer, by_rows ? steps : 0, by_rows ? row : steps};
+  derive_stored(parts, ends, block, target, schedule);
+  const size_t first = ends.empty() ? 0 : ends.back() + 1;
+  vectorize_part(parts, first, parts.size() - 1, block, within, by_rows ? last : within, target,
+                 &y);
   if (has_threads) {
     const Axis& shared = result.axes.size() > 1 ? result.axes.front() : outer;
     parallel_from(y, shared, result.shape, points_for_threads({&group}, target));
   }
   return true;
+}
+
+bool has_flat_series(const Op& op, const Target& target) {
+  Parts parts(op, target);
+  if (!takes_series(op) || !parts.match() || !parts.has_empty_lanes()) return false;
+  if (result_of(op).shape.back() == Extent(1)) return false;
+  return !parts.ends().empty() || parts.is_flat(0, parts.size() - 1);
+}
+
+bool lies_flat(const Op& op) {
+  if (op.kind != OpKind::fused) return reads_as_it_lies(op);
+  return std::all_of(op.members.begin(), op.members.end(),
+                     [](const OpPtr& member) { return reads_as_it_lies(*member); });
+}
+
+void derive_flat_series(const Op& op, int64_t rows, const std::string& reader, const Axis& row,
+                        const Target& target, Schedule* schedule) {
+  Parts parts(op, target);
+  EMULSION_CHECK(parts.match(), "{} is no chain", op.name);
+  const std::vector<size_t> ends = parts.ends();
+  const Op& result = parts.member(parts.size() - 1);
+  const ChainBlock block{reader, row, rows, result.shape.back().constant_term()};
+  derive_stored(parts, ends, block, target, schedule);
+  const size_t first = ends.empty() ? 0 : ends.back() + 1;
+  vectorize_part(parts, first, parts.size() - 1, block, result.axes[result.axes.size() - 2],
+                 result.axes.back(), target, &(*schedule)[result.name]);
 }
 
 }  // namespace emulsion

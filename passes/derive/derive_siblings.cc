@@ -159,7 +159,7 @@ std::optional<Directive> split_into_vectors(const Member& member, const Axis& al
                                             const Target& target, const Schedule& schedule) {
   Schedule trial = schedule.without_directives();
   StageSchedule& stage = trial[member.result.name];
-  vectorize_points(member.view(), along, target, &stage, true);
+  vectorize_points(member.view(), along, target, &stage, true, false, std::nullopt, true);
   for (const Directive& d : stage.directives()) {
     if (d.kind == DirectiveKind::split && d.axes[0] == along.name()) return d;
   }
@@ -251,7 +251,7 @@ class SharedLoops {
       stage->split(along, Axis(block_name_), within, *block_, Tail::guard);
       along = within;
     }
-    vectorize_points(result, along, target_, stage, vectors_);
+    vectorize_points(result, along, target_, stage, vectors_, false, std::nullopt, vectors_);
   }
 
   // The innermost loop of all.

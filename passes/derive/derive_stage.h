@@ -152,11 +152,6 @@ std::set<std::string> transposed_weights(const Graph& grouped);
 //   if C == 1: pixels; else if C == 2: pixels; else if C == 3: pixels; else if C > 3: rows
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 
-// Chains in which a series waits for another, or for rows that fill no vectors, by blocks:
-//   for block: vectors of what is before the series; vectors of the result
-// False of others; then nothing was added.
-bool derive_series(const Op& group, const Target& target, Schedule* schedule);
-
 // Siblings in one loop (sibling_loops.h); the first leads:
 //   parallel rows of a with b, c: a's row; b's row; c's row
 void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Schedule* schedule);
@@ -201,9 +196,10 @@ bool needs_what_it_lacks(const Op& op, const Target& target);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
 // many steps as a vector, or more. `planes`: the loop inside of it, of one vector for each plane.
+// `is_cut`: a vector that needs masks is in a loop of its own.
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows = true, bool fills_vector = false,
-                      const std::optional<Axis>& planes = std::nullopt);
+                      const std::optional<Axis>& planes = std::nullopt, bool is_cut = false);
 // Whether vectors with masks are computed element by element: of pixels, whose values lie between
 // one another, and of what the target has no masks for.
 bool lacks_masks(const Op& op, const Target& target);
@@ -215,6 +211,8 @@ bool reads_apart(const Op& op);
 // The lanes of vectors that may be made element by element. More would be no faster, and so many
 // instructions that compiling takes long.
 int64_t lanes_apart(const Op& op, const Target& target);
+// Of vectors without masks, along vector_axis().
+int64_t lanes_without_masks(const Op& op, const Target& target);
 // Whether the points of an operation without reductions are worth several threads, or a run-time
 // size decides.
 bool wakes_threads(const Op& op, const Target& target);
@@ -323,9 +321,12 @@ bool fills_registers(const Op& op, const Target& target);
 // A reduction of many rows that lie one after another in memory, with more results in each than
 // registers hold: several rows at a time, results in memory.
 //   for r: for c: y[c] += x[r, c]  ->  for r: for c: unrolled row: vectorized lane
-bool combines_many_rows(const Op& op, const Target& target);
+// `first`: of the axes that rows of results may have (merge_axes.h).
+bool combines_many_rows(const Op& op, const Target& target, size_t first = 0);
 // The same of each row of results by itself, whatever they share: of a product of few rows.
 bool combines_many_for_each_row(const Op& op, const Target& target);
+// Whether steps of an axis of results are inside those of all that is combined, in memory.
+bool lies_within(const Op& op, const Axis& axis);
 // `few_rows`: an axis of results that has few steps, whatever their number may be: no more than
 // threads could share. What all of them read is then read once.
 void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule,
@@ -337,8 +338,8 @@ inline constexpr int64_t kFewRows = 3;
 // second cache, and is walked through as it lies. The more rows there are, the more of their sums
 // are loaded and stored beside it.
 bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Target& target);
-// The loops alone, of a number of columns: of what is computed in the loops of another.
-void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedule);
+// The loops alone, of what is computed in the loops of another, which are of axes before `first`.
+void combine_rows_in_memory(const Op& op, size_t first, const Target& target, Schedule* schedule);
 
 // Combinations of which data say to which places of an axis they go (chosen_places.h): sums by
 // class, histograms. Each of them changes one place, so results are in memory, and nothing is

@@ -65,6 +65,17 @@ int64_t rows_of_strip(const WindowChain& chain) {
   return (extent.constant_term() + strips - 1) / strips;
 }
 
+// Whether of all rows many are computed for nothing: those that the first one needs, and, of a
+// run-time number, those beyond the end in the last strip, which is as long as the others.
+bool computes_too_many(const WindowChain& chain) {
+  constexpr int64_t kMostRows = 256;
+  const Extent& extent = chain.reader->shape[chain.row];
+  if (!extent.is_constant()) return rows_of_strip(chain) > kMostRows;
+  return std::any_of(chain.producers.begin(), chain.producers.end(), [&](const auto& producer) {
+    return 2 * producer.window.kept() > extent.constant_term() * producer.window.step;
+  });
+}
+
 // The loops around the rows of a strip, the strips innermost; what is not known has the extent of
 // all rows.
 std::vector<Axis> loops_of_strips(const WindowChain& chain, int64_t rows) {
@@ -105,8 +116,13 @@ void derive_vectors(const Op& op, bool whole_rows, const Target& target, Schedul
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
   if (sums == nullptr) {
-    vectorize_points(result, result.axes[vector_axis(result, target)], target,
-                     &(*schedule)[result.name], whole_rows);
+    const Axis& along = result.axes[vector_axis(result, target)];
+    StageSchedule& stage = (*schedule)[result.name];
+    vectorize_points(result, along, target, &stage, whole_rows);
+    const bool is_known = along.extent().is_constant();
+    if (whole_rows && !is_known && (needs_what_it_lacks(result, target) || has_borders(result))) {
+      stage.partition(along);
+    }
   } else {
     derive_sums(*sums, result, target, whole_rows, schedule);
   }
@@ -224,6 +240,7 @@ bool pays_to_slide(const WindowChain& chain, const Readers& readers, const Targe
   constexpr int64_t kTasksForThread = 4;
   if (waiting_sums_of(chain, target).size() == chain.producers.size()) return false;
   if (sums_of(*chain.reader) == nullptr && crosses(*chain.reader, target)) return false;
+  if (computes_too_many(chain)) return false;
   if (!wakes_threads(chain, target)) return true;
   if (elements_from(*chain.reader, 0)) {
     const std::vector<Axis> loops = loops_of_strips(chain, rows_of_strip(chain));

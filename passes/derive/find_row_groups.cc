@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_groups.h"
 #include "passes/derive/waiting_sums.h"
@@ -109,6 +110,7 @@ class GroupFinder {
         if (!why_not_worth_rows(narrower, target_)) best_ = std::move(narrower);
       }
     }
+    widen_rows(op, taken);
     if (best_ && is_sums_alone(*best_)) best_.reset();
     return std::move(best_);
   }
@@ -138,6 +140,27 @@ class GroupFinder {
   }
 
  private:
+  // Whether it is nothing but sums of many rows, in memory, that are walked through faster where
+  // the last axis of the rows is a part of them, as that of pictures is.
+  bool has_wider_rows(const RowGroup& group) const {
+    if (group.members.size() != 2 || !are_first(group)) return false;
+    const Op& sums = *group.members.back().op;
+    const size_t last = group.axes().size() - 1;
+    return sums_of(sums) == &sums && reads_at_own_place(sums, group.reader()) &&
+           combines_many_rows(sums, target_, last) && lies_within(sums, sums.axes[last]);
+  }
+
+  // Those have none at all where nothing is left that says which row.
+  void widen_rows(const Op& op, const std::unordered_set<const Op*>& taken) {
+    while (best_ && has_wider_rows(*best_)) {
+      if (best_->axes().size() == 1) return best_.reset();
+      RowGroup wider = build(op, first_axes(best_->axes().size() - 1), false, taken);
+      const bool is_same = wider.members.size() == best_->members.size();
+      if (!is_same || why_not_worth_rows(wider, target_)) return;
+      best_ = std::move(wider);
+    }
+  }
+
   // Whether it is nothing but sums and what reads them at their own places, and rows are of no use:
   // sums that wait in registers are stored nowhere (waiting_sums.h), and those of one row are all.
   bool is_sums_alone(const RowGroup& group) const {

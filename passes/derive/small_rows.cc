@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
@@ -33,6 +34,20 @@ std::vector<Axis> axes_within(const Op& op, size_t rows) {
                               [](const Axis& axis) { return axis.extent() == Extent(1); }),
                within.end());
   return within;
+}
+
+// Of elements that fill a vector, those of the elements: in one step all of these are computed
+// alike, whichever step it is.
+std::vector<Axis> axes_that_differ(const Op& part, size_t rows) {
+  constexpr int64_t kShortestVector = 4;
+  std::vector<Axis> within = axes_within(part, rows), elements;
+  int64_t count = 1;
+  for (const Axis& axis : within) {
+    if (!axis_index(part.axes, axis.name())) continue;
+    count = saturated_product(count, axis.extent().as_constant().value_or(1));
+    elements.push_back(axis);
+  }
+  return count >= kShortestVector ? elements : within;
 }
 
 bool mentions_any(const Expr& e, const std::vector<Axis>& axes) {
@@ -137,6 +152,35 @@ class SmallRowsBuilder {
   int64_t written_out_ = 0;
 };
 
+// Whether elements of a thing are combined for which no vectors lie along them.
+bool combines_few(const Op& op, const Target& target) {
+  const Op* sums = sums_of(op);
+  return sums != nullptr && !combines_many_rows(*sums, target) &&
+         !has_sums_in_vectors(*sums, target) && !has_sums_in_lanes(*sums, target);
+}
+
+// Whether it pays to have a thing in each lane although all its elements are computed in one way.
+// They are loaded and stored one by one, which takes longer than anything but a series of them
+// without instructions for that, and where masks leave rows out. What is behind a norm has full
+// vectors by itself.
+bool pays_for_sums(const RowGroup& group, const Target& target) {
+  constexpr int64_t kFew = 5, kMost = 7;
+  const auto any = [&](const std::function<bool(const Op&)>& holds) {
+    return std::any_of(group.members.begin(), group.members.end(),
+                       [&](const RowGroup::Member& member) { return holds(*member.op); });
+  };
+  if (!any([&](const Op& op) { return combines_few(op, target); })) return false;
+  const std::vector<size_t> rows = first_axes(group.axes().size());
+  const bool has_series = any(takes_series);
+  if (!has_series && !group.reader().shape[rows.back()].is_constant()) return false;
+  const int64_t most = has_series || target.has("avx512_skylake") ? kMost : kFew;
+  const auto is_long = [&](const Op& op) {
+    return elements_of_row(op, rows).value_or(kMost + 1) > most ||
+           points_beside(op, rows).value_or(kMost + 1) > most;
+  };
+  return !any(is_long) && stored_for_series(group) == nullptr;
+}
+
 bool may_be_last(const Op& op, const Target& target) {
   const size_t rows = axes_of_things(op);
   return rows > 0 && !why_not_small(op, rows) && has_many(result_of(op), rows, target) &&
@@ -180,7 +224,7 @@ std::optional<std::string> why_not_small(const Op& op, size_t rows) {
 bool differs_by_element(const Op& op, size_t rows) {
   const auto differs = [&](const Op& part) {
     if (chooses_by_place(part.body, Choice::of_elements)) return false;
-    const std::vector<Axis> within = axes_within(part, rows);
+    const std::vector<Axis> within = axes_that_differ(part, rows);
     return any_part(part.body, [&](const Expr& e) {
       if (e->op == ExprOp::read) {
         const bool is_data = std::any_of(e->args.begin(), e->args.end(), reads_data);
@@ -211,7 +255,8 @@ std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
   const bool differs = std::any_of(
       group.members.begin(), group.members.end(),
       [&](const RowGroup::Member& member) { return differs_by_element(*member.op, rows); });
-  return group.members.size() > 1 && differs ? std::optional(std::move(group)) : std::nullopt;
+  const bool pays = differs || pays_for_sums(group, target);
+  return group.members.size() > 1 && pays ? std::optional(std::move(group)) : std::nullopt;
 }
 
 std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,

@@ -93,6 +93,14 @@ class ValueFinder {
            wakes_threads(value, target_);
   }
 
+  // Whether derive_reduction() has any for it. Where it has none, a series would be computed
+  // element by element.
+  bool has_vectors(const Op& sums) const {
+    return combines_many_rows(sums, target_) || has_sums_in_vectors(sums, target_) ||
+           has_sums_in_lanes(sums, target_) ||
+           (!sums.axes.empty() && sums.axes.back().extent().as_constant().value_or(0) > 1);
+  }
+
   // What a reader computes then; null where it cannot, or would be slower.
   OpPtr with_value(const Op& reader, const Source& value) const {
     constexpr int64_t kMostOperations = 100;
@@ -114,6 +122,7 @@ class ValueFinder {
     if (!is_sum(reader)) return is_at_own_place(*now, value, reads[0]) ? made : nullptr;
     if (!has_no_more_steps(extents, value.op->shape)) return nullptr;
     if (loses_threads(reader, *value.written)) return nullptr;
+    if (takes_series(*value.written) && !has_vectors(reader)) return nullptr;
     for (const Expr& through : reads_in(composed(reads[0], value, extents))) {
       if (!is_affine(through) || !keeps_neighbours(reads[0], through, extents)) return nullptr;
     }

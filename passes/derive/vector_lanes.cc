@@ -17,6 +17,7 @@
 #include "passes/derive/read_borders.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/narrow_values.h"
 
 namespace emulsion {
 namespace {
@@ -95,6 +96,15 @@ bool chooses_by(const Op& op, const Axis& axis) {
   });
 }
 
+// Whether it reads every third byte along the axis. Of every second or fourth there are
+// instructions.
+bool reads_thirds_of_bytes(const Op& op, const Axis& axis) {
+  constexpr int64_t kStep = 3;
+  return any_part(op.body, [&](const Expr& e) {
+    return e->op == ExprOp::read && size_in_bytes(e.dtype()) == 1 && step_of(e, axis) == kStep;
+  });
+}
+
 }  // namespace
 
 bool is_along(const Expr& read, const Axis& axis) {
@@ -131,7 +141,7 @@ size_t vector_axis(const Op& op, const Target& target) {
 
 int64_t value_lanes(const Op& op, const Target& target) {
   ValueTypes values;
-  values.collect(op.body);
+  values.collect(narrow_values(op.body));
   std::set<DType> types = std::move(values.types);
   types.insert(op.dtype);
   if (types.size() > 1) types.erase(DType::boolean);
@@ -157,6 +167,19 @@ int64_t lanes_apart(const Op& op, const Target& target) {
   constexpr int64_t kMost = 16;
   const int64_t lanes = value_lanes(op, target);
   return has_narrow_elements(op) ? std::min(lanes, kMost) : lanes;
+}
+
+// Of a run-time length those that are made element by element, since what they read lies far apart,
+// are short: there are several loops of them to compile.
+int64_t lanes_without_masks(const Op& op, const Target& target) {
+  constexpr int64_t kShuffled = 16;  // bytes, by one instruction of any machine
+  const Axis& along = op.axes[vector_axis(op, target)];
+  const int64_t lanes = value_lanes(op, target);
+  if (!along.extent().is_constant() && steps_far(op, along)) return lanes_apart(op, target);
+  const bool has_pixels = match_pixels(op, lanes).has_value();
+  const bool shuffles =
+      !target.has("avx512_cannonlake") && !has_pixels && reads_thirds_of_bytes(op, along);
+  return shuffles ? std::min(lanes, kShuffled) : lanes;
 }
 
 bool lacks_masks(const Op& op, const Target& target) {

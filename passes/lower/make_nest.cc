@@ -11,6 +11,7 @@
 #include "passes/lower/stage_region.h"
 #include "passes/lower/stage_storage.h"
 #include "passes/lower/tile_grids.h"
+#include "passes/nest/narrow_values.h"
 #include "passes/nest/simplify_nest.h"
 
 namespace emulsion {
@@ -20,9 +21,18 @@ WrittenNest stages_of(const Graph& graph) {
   return bound_exponents(choose_remainders(plan_stages(graph)));
 }
 
+WrittenNest with_narrow_values(WrittenNest nest) {
+  for (WrittenStage& written : nest.stages) {
+    written.stage.body = narrow_values(written.stage.body);
+  }
+  return nest;
+}
+
 NestPlan plan_nest(const Graph& graph, const Schedule& schedule) {
   const ScheduleLoops loops = replay(graph, schedule);  // every directive names what is there
-  return apply_directives(apply_structure(stages_of(graph), schedule, loops), loops.after);
+  WrittenNest written = apply_structure(stages_of(graph), schedule, loops);
+  // Once what is computed inline is part of its readers.
+  return apply_directives(with_narrow_values(std::move(written)), loops.after);
 }
 
 // Arguments, then constants, then internal ones.

@@ -32,14 +32,16 @@ class BodyMatcher {
   // `axes`: what the axes of the stage are at each point; `runs`: at which the uOp runs.
   BodyMatcher(IndexTable* axes, const PointMask& runs) : axes_(*axes), runs_(runs) {}
 
-  std::vector<std::pair<Expr, Expr>> indices;  // that differ, pairwise
+  // The first read, of those that may be the same, that is at another place.
+  struct Misplaced {
+    Expr own, of_stage;  // the index
+    int64_t found, expected;
+    size_t point;
+  };
+  std::optional<Misplaced> misplaced;
 
-  // Leaves no indices behind where it fails.
   bool matches(const Expr& own, const Expr& of_stage) {
-    if (own.same_as(of_stage)) return true;
-    const size_t known = indices.size();
-    if (has_same_form(own, of_stage)) return true;
-    indices.resize(known);
+    if (own.same_as(of_stage) || has_same_form(own, of_stage)) return true;
     if (of_stage->op != ExprOp::select || !is_index(of_stage->args[0])) return false;
     const Expr& condition = of_stage->args[0];
     return (is_always(condition, true) && matches(own, of_stage->args[1])) ||
@@ -60,7 +62,18 @@ class BodyMatcher {
       const Expr &x = own->args[i], &y = of_stage->args[i];
       const bool is_place = reads && is_index(x) && is_index(y);
       if (!is_place && !matches(x, y)) return false;
-      if (is_place && !equal(x, y)) indices.emplace_back(x, y);
+      if (is_place && !equal(x, y) && !is_same_place(x, y)) return false;
+    }
+    return true;
+  }
+
+  bool is_same_place(const Expr& own, const Expr& of_stage) {
+    const IndexColumn x = axes_.values(own, runs_);
+    const IndexColumn& y = axes_.values(of_stage, runs_);
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      if (!runs_[i] || x[i] == y[i]) continue;
+      if (!misplaced) misplaced = {own, of_stage, x[i], y[i], i};
+      return false;
     }
     return true;
   }
@@ -303,19 +316,14 @@ class LoopsVerifier : public ContextVisitor {
       axes.set(axis_at(stage, i).name(), table->values(uop.point[i], runs));
     }
     BodyMatcher matcher(&axes, runs);
-    EMULSION_CHECK(uop.part != Part::init && matcher.matches(uop.body, stage.body),
-                   "nest {}: a uOp of {} evaluates {}, its stage {}", nest_.name, uop.stage,
+    if (uop.part != Part::init && matcher.matches(uop.body, stage.body)) return;
+    const auto& misplaced = matcher.misplaced;
+    EMULSION_CHECK(!misplaced, "nest {}: a uOp of {} reads at {} = {}, its stage at {} = {}{}",
+                   nest_.name, uop.stage, to_string(misplaced->own), misplaced->found,
+                   to_string(misplaced->of_stage), misplaced->expected,
+                   place_of(*table, misplaced->point));
+    EMULSION_CHECK(false, "nest {}: a uOp of {} evaluates {}, its stage {}", nest_.name, uop.stage,
                    to_string(uop.body), to_string(stage.body));
-    for (const auto& [own, of_stage] : matcher.indices) {
-      const IndexColumn x = axes.values(own, runs);
-      const IndexColumn& y = axes.values(of_stage, runs);
-      for (size_t i = 0; i < runs.size(); ++i) {
-        EMULSION_CHECK(!runs[i] || x[i] == y[i],
-                       "nest {}: a uOp of {} reads at {} = {}, its stage at {} = {}{}", nest_.name,
-                       uop.stage, to_string(own), x[i], to_string(of_stage), y[i],
-                       place_of(*table, i));
-      }
-    }
   }
 };
 

@@ -112,6 +112,27 @@ TEST(ProvesInBounds, SumsOfSelectsAndOfData) {
   EXPECT_FALSE(inside(min(of_size, 9), 10));
 }
 
+TEST(ProvesInBounds, SumsOfQuotients) {
+  const auto value = [](const std::string& name, DType type) {
+    return cast(i32, read_buffer(name, type, {i()}));
+  };
+  const Expr u = value("u", u8), v = value("v", u8), w = value("w", i8);
+  EXPECT_TRUE(inside(u % 4 * 16 + v / 16, 64));
+  EXPECT_FALSE(inside(u % 4 * 16 + v / 16, 63));
+  EXPECT_TRUE(inside(abs(u / 4 - v / 4), 64));
+  EXPECT_TRUE(inside(w / 16 + v / 64 + 8, 19));  // from -8 to 7, rounded towards minus infinity
+  EXPECT_FALSE(inside(w / 16 + v / 64 + 8, 18));
+  EXPECT_FALSE(inside(w / 16 + v / 64 + 7, 19));
+  const Expr below = (u - 256) / (v + 16) + w / 128;  // from -16 to -1, and -1 or 0
+  EXPECT_TRUE(inside(below + 17, 17));
+  EXPECT_FALSE(inside(below + 17, 16));
+  EXPECT_FALSE(inside(below + 16, 17));
+  EXPECT_TRUE(inside(u / (v + 1) + v / 128, 257));
+  EXPECT_FALSE(inside(u / (v + 1) + v / 128, 256)) << "by 1, at the least";
+  EXPECT_FALSE(inside(u / w + v, 511)) << "by what may be below 0";
+  EXPECT_TRUE(inside(cast(i32, read_buffer("u", u8, {i()}) / constant(u8, 4)), 64));
+}
+
 TEST(ProvesInBounds, Clamps) {
   Expr any = read_buffer("at", i32, {i()});
   EXPECT_FALSE(inside(any, 1000));

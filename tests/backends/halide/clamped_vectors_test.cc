@@ -94,8 +94,9 @@ Expr all(const Expr& value) { return hi::Broadcast::make(value, kLanes); }
 Expr neighbours() { return hi::Ramp::make(kBase, 1, kLanes); }
 
 Expr load(const Expr& index, const std::optional<Expr>& mask = std::nullopt) {
-  return hi::Load::make(Halide::Float(32, kLanes), "x", index, Halide::Buffer<>(),
-                        Halide::Parameter(), mask ? *mask : hi::const_true(kLanes), {});
+  const int lanes = index.type().lanes();
+  return hi::Load::make(Halide::Float(32, lanes), "x", index, Halide::Buffer<>(),
+                        Halide::Parameter(), mask ? *mask : hi::const_true(lanes), {});
 }
 
 Expr masked(const Expr& value, int least_bits = 32) {
@@ -133,8 +134,7 @@ void expect_same(
         if (!reads(at, lane)) continue;
         EXPECT_EQ(got, expected) << base << ", lane " << lane;
       }
-      for (const int64_t element : of_b)
-        EXPECT_TRUE(of_a.count(element)) << base << ": " << element;
+      for (const int64_t one : of_b) EXPECT_TRUE(of_a.count(one)) << base << ": " << one;
     }
   }
 }
@@ -314,18 +314,12 @@ TEST(ClampedVectors, WhatStaysAsItIs) {
   stays(load(min(neighbours(), all(3)) * all(5)));                         // far apart
   stays(load(hi::Select::make(neighbours() > 1, neighbours(), all(3))));   // a guard for each lane
   stays(load(hi::Select::make(all(kCount > 1), neighbours(), neighbours() + 1)));
+  stays(
+      load(min(hi::Ramp::make(kBase, 1, 3), hi::Broadcast::make(3, 3))));  // an odd number of lanes
   stays(load(max(neighbours(), all(3)) * all(2)));                // apart, from a beginning on
   stays(load(min(neighbours(), all(3))), 64);                     // nothing masks so few bits
   stays(load(min(neighbours(), all(3)), neighbours() > all(5)));  // masks other lanes
   stays(load(min(neighbours(), all(3)), hi::Ramp::make(kBase, 2, kLanes) < all(5)));
-}
-
-// Halide cannot mask a vector of an odd number of lanes.
-TEST(ClampedVectors, AnOddNumberOfLanesStays) {
-  const Expr index = min(hi::Ramp::make(kBase, 1, 3), hi::Broadcast::make(3, 3));
-  const Expr value = hi::Load::make(Halide::Float(32, 3), "x", index, Halide::Buffer<>(),
-                                    Halide::Parameter(), hi::const_true(3), {});
-  EXPECT_TRUE(masked(value).same_as(value));
 }
 
 constexpr int kElements = 12;  // in the memory of x
@@ -426,6 +420,13 @@ TEST(WholeVectors, OneOfTwoThatLoadTheSame) {
   EXPECT_EQ(edges(whole(a + load(min(neighbours() + all(1), all(5))))), 2);
   EXPECT_EQ(edges(whole(a + b)), 1);
   expect_same_in_memory(a + b, whole(a + b));
+  const auto named = [](const std::string& name, int last) {  // Halide looks through names
+    const Expr first = hi::Variable::make(Halide::Int(32), name);
+    const Expr held = min(hi::Ramp::make(first, 1, kLanes), all(last));
+    return hi::Let::make(name, kBase, load(held));
+  };
+  EXPECT_EQ(edges(whole(named("p", 3) + named("q", 5))), 1);
+  EXPECT_EQ(edges(whole(named("p", 3) + named("q", 3))), 2);
   const auto stored = [](const Expr& value) {
     return hi::Store::make("y", value, neighbours(), Halide::Parameter(), hi::const_true(kLanes),
                            {});
@@ -450,6 +451,31 @@ TEST(WholeVectors, OfWhatIsAllocated) {
   EXPECT_GT(expect_same_in_memory(value, of_made), 0);
 }
 
+// Of every second to fourth element the first ones, with what is between.
+TEST(WholeVectors, AFewElementsApart) {
+  const Expr mask = neighbours() < all(kBase + kCount);
+  const auto is_first = [](Point at, int lane) { return lane < at.count; };
+  for (const int step : {2, 3, 4}) {
+    const Expr value = load(hi::Ramp::make(kBase, step, kLanes), mask);
+    const int times = expect_same_in_memory(value, whole(value), is_first);
+    EXPECT_EQ(times > 0, kLanes * step <= kElements) << step;
+    const Expr with_masks = whole(value, 32);
+    EXPECT_FALSE(has_whole(with_masks)) << step;
+    for (int base = -9; base <= 9; ++base) {
+      for (int count = -2; count <= kLanes + 2; ++count) {
+        std::set<int64_t> loaded;
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const int64_t got = Lane({base, count}, lane, &loaded).value(with_masks);
+          EXPECT_TRUE(lane >= count || got == kElement + base + lane * step) << base;
+        }
+        if (loaded.empty()) continue;
+        EXPECT_GE(*loaded.begin(), base);
+        EXPECT_LE(*loaded.rbegin(), base + (std::min(count, kLanes) - 1) * step);
+      }
+    }
+  }
+}
+
 TEST(WholeVectors, WhatStaysAsItIs) {
   const auto stays = [](const Expr& value, int least_bits = 64) {
     EXPECT_TRUE(whole(value, least_bits).same_as(value)) << value;
@@ -460,7 +486,11 @@ TEST(WholeVectors, WhatStaysAsItIs) {
   stays(load(held * all(2)));  // apart
   stays(load(min(hi::Ramp::make(kBase, 2, kLanes), all(3))));
   stays(load(held, neighbours() > all(5)));  // a clamp in other lanes than the first ones
-  stays(load(hi::Ramp::make(kBase, 2, kLanes), neighbours() < all(5)));
+  stays(load(hi::Ramp::make(kBase, 5, kLanes), neighbours() < all(5)));            // far apart
+  stays(load(hi::Ramp::make(kBase, -2, kLanes), neighbours() < all(5)));           // backwards
+  stays(load(hi::Ramp::make(kBase, 2, kLanes), neighbours() > all(5)));            // other lanes
+  stays(load(hi::Ramp::make(kBase, 2, kLanes)));                                   // all of them
+  stays(load(hi::Ramp::make(kBase, 2, 3), hi::Ramp::make(0, 1, 3) < kCount), 32);  // odd lanes
   const Expr unknown = hi::Load::make(Halide::Float(32, kLanes), "z", held, Halide::Buffer<>(),
                                       Halide::Parameter(), hi::const_true(kLanes), {});
   stays(unknown);  // nothing is known of its memory

@@ -98,6 +98,36 @@ TEST(EmitNest, LanesPastTheEndOfASumAreUnlikely) {
   EXPECT_THAT(statement, Not(HasSubstr("likely(0.000000f)")));
 }
 
+// Halide makes two loops of one that ends earlier: of the innermost alone, for inside the last step
+// of another it would leave all as it is. Those of one step are none, vectors and copies neither.
+TEST(EmitNest, TheLastStepOfTheInnermostLoopIsUnlikely) {
+  const Axis m("m", 67), n("n", 33), row("row"), lane("lane");
+  const Tensor y = compute("y", {m, n}, input("x", f32, {67, 33})(m, n) * 2.0f);
+  const auto text = [&](const std::function<void(StageSchedule&)>& direct) {
+    Schedule schedule(y);
+    schedule[y].split(m, m, row, 8, Tail::shift_inwards).split(n, n, lane, 8, Tail::shift_inwards);
+    direct(schedule[y].vectorize(lane));
+    return statement_of(lower(Graph(y), schedule));
+  };
+  const std::string of_rows = "likely_if_innermost(e_y.m*8)",
+                    of_vectors = "likely_if_innermost(e_y.n*8)";
+  const std::string nested = text([](StageSchedule&) {});
+  EXPECT_THAT(nested, HasSubstr(of_vectors));
+  EXPECT_THAT(nested, Not(HasSubstr(of_rows)));
+  const std::string turned = text([&](StageSchedule& s) { s.reorder({lane, m, row, n}); });
+  EXPECT_THAT(turned, Not(HasSubstr(of_vectors)));
+  EXPECT_THAT(turned, HasSubstr(of_rows));
+  const std::string copied = text([&](StageSchedule& s) { s.unroll(n).unroll(row); });
+  EXPECT_THAT(copied, HasSubstr(of_rows));
+  const Axis all("lane", 33);
+  Schedule one_step(y);
+  one_step[y].split(m, m, row, 8, Tail::shift_inwards).split(n, n, all, 33).vectorize(all);
+  one_step[y].unroll(row);
+  EXPECT_THAT(statement_of(lower(Graph(y), one_step)), HasSubstr(of_rows));
+  const std::string none = text([&](StageSchedule& s) { s.unroll(m).unroll(n).unroll(row); });
+  EXPECT_THAT(none, Not(HasSubstr("likely_if_innermost")));
+}
+
 // Of two windows in one loop each goes on where the other does: most steps are in the middle of
 // both.
 TEST(EmitNest, TheMiddleOfEachWindowIsLikely) {

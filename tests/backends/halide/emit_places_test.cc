@@ -90,6 +90,24 @@ TEST(EmitPlaces, ARegionIsCountedFromItsStart) {
   EXPECT_EQ(number(place.lowest(0)), 10);
 }
 
+// The rows of a block that starts earlier, one after another.
+TEST(EmitPlaces, AVectorThroughRowsOfARegionIsSeenAsOne) {
+  Place place = place_of(BufferRole::input);
+  const auto variable = [](const char* name) { return hi::Variable::make(Halide::Int(32), name); };
+  const Halide::Expr block = variable("block"), at = variable("at");
+  const Halide::Expr likely = Halide::min(Halide::likely_if_innermost(block * 61), 180);
+  place.mins = {Halide::min(block * 61, 180), 0};
+  for (const Halide::Expr& row : {likely + at / 5, at / 5 + likely, likely + block + at / 5}) {
+    const Halide::Expr offset = place.offset({row, at % 5});
+    const Halide::Expr expected = hi::equal(row, likely + block + at / 5) ? block * 5 + at : at;
+    EXPECT_TRUE(hi::is_const_zero(hi::simplify(offset - expected))) << offset;
+  }
+  EXPECT_TRUE(hi::is_const_zero(hi::simplify(place.offset({likely, 0}))));
+  // Another start is no start.
+  const Halide::Expr other = place.offset({Halide::min(block * 61, 179), 0});
+  EXPECT_EQ(number(hi::simplify(hi::substitute("block", 3, other))), -5);
+}
+
 TEST(EmitPlaces, AFoldedAxisGoesRound) {
   Place place = place_of(BufferRole::input);
   place.mins = {10, 0};

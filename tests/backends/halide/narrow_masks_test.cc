@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -41,6 +43,18 @@ bool is_wide(const Expr& condition) {
   return ramps.wide > 0;
 }
 
+// In how many bits one place is taken from another.
+int differences_of(const hi::Stmt& statement) {
+  struct Differences : hi::IRVisitor {
+    using hi::IRVisitor::visit;
+    int bits = 0;
+
+    void visit(const hi::Sub* op) override { bits = std::max(bits, op->type.bits()); }
+  } differences;
+  statement.accept(&differences);
+  return differences.bits;
+}
+
 std::vector<Expr> conditions(int lanes) {
   const Expr ramp = hi::Ramp::make(kBase, 1, lanes), end = hi::Broadcast::make(kEnd, lanes);
   std::vector<Expr> all = {hi::LT::make(ramp, end), hi::LE::make(ramp, end),
@@ -55,10 +69,11 @@ std::vector<Expr> conditions(int lanes) {
 
 TEST(NarrowMasks, HoldForTheSameLanes) {
   for (const int bits : {8, 16}) {
-    for (const int lanes : {2, 16, 64}) {
+    for (const int lanes : {2, 8, 16, 64}) {
       for (const Expr& condition : conditions(lanes)) {
         const Expr made = condition_of(choice(condition, bits));
-        EXPECT_FALSE(is_wide(made)) << made;
+        // Vectors that are less than a register stay.
+        EXPECT_EQ(is_wide(made), bits * lanes < 128) << made;
         for (int64_t base : {-70, -3, 200}) {
           std::vector<int64_t> ends = {base - 200, base - 1000, base + 200, base + 1000};
           for (int64_t end = base - 3; end <= base + lanes + 3; ++end) ends.push_back(end);
@@ -71,6 +86,30 @@ TEST(NarrowMasks, HoldForTheSameLanes) {
       }
     }
   }
+}
+
+// Data may be any i32: their difference needs more bits.
+TEST(NarrowMasks, OfDataTheDifferenceHasMoreBits) {
+  const auto stored = [](const Expr& condition) {
+    const Expr index = hi::Ramp::make(Expr(0), 1, 16);
+    return hi::Store::make("y", choice(condition, 8), index, Halide::Parameter(),
+                           hi::const_true(16), {});
+  };
+  const Expr data = hi::Load::make(Halide::Int(32), "x", Expr(3), Halide::Buffer<>(),
+                                   Halide::Parameter(), hi::const_true(), {});
+  const Expr named = hi::Variable::make(Halide::Int(32), "named");
+  for (const Expr& condition : conditions(16)) {
+    EXPECT_EQ(differences_of(narrow_masks(stored(condition))), 32) << condition;
+    for (const char* name : {"end", "base"}) {
+      const hi::Stmt statement =
+          hi::LetStmt::make("named", data, hi::LetStmt::make(name, named + 1, stored(condition)));
+      EXPECT_EQ(differences_of(narrow_masks(statement)), 64) << statement;
+      const Expr value = hi::Let::make(name, data, choice(condition, 8));
+      EXPECT_EQ(differences_of(narrow_masks(hi::Evaluate::make(value))), 64) << value;
+    }
+  }
+  const Expr places = hi::Ramp::make(kBase, 1, 16);
+  EXPECT_EQ(differences_of(narrow_masks(stored(places <= hi::Broadcast::make(data, 16)))), 64);
 }
 
 // As of pixels of two values each.

@@ -109,6 +109,76 @@ TEST(DeriveCombinedRows, NotOfFewColumnsOrFewRowsOrWhatLiesOtherwise) {
   EXPECT_FALSE(has(derived(compute("s", {i}, sum(r, x(i, r) + z(r, i))), target), "row"));
 }
 
+// Of columns whose number is known the sums of so few rows are in registers, many at a time.
+TEST(DeriveCombinedRows, SomeRowsOfARunTimeLengthAreCombined) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    EXPECT_TRUE(has(derived(sum_of_columns(16, kSize), target), "s.split(r0, r0, row, 8)\n"));
+    EXPECT_FALSE(has(derived(sum_of_columns(15, kSize), target), "row"));
+    EXPECT_FALSE(has(derived(sum_of_columns(63, 1001), target), "row"));
+  }
+}
+
+Tensor sum_of_pictures(const Extent& count, const Extent& height, const Extent& width) {
+  return sum(input("x", f32, {2, count, height, width}), {1}, false, "s");
+}
+
+// A picture is one row where its width is a number that fills no vectors, else its rows are walked
+// one after another.
+TEST(DeriveCombinedRows, PicturesAreOneLongRow) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    const std::string known = derived(sum_of_pictures(21, 9, 27), target);
+    EXPECT_TRUE(has(known, "s.fuse(i2, i3, flat)\ns.split(r1, r1, row, 7)\n")) << known;
+    for (const std::string& text : {derived(sum_of_pictures(21, kSize, kSize), target),
+                                    derived(sum_of_pictures(64, 9, 1000), target)}) {
+      EXPECT_TRUE(has(text, "s.reorder(lane, row, i3, i2, r1)\n")) << text;
+      EXPECT_FALSE(has(text, "fuse")) << text;
+    }
+    EXPECT_FALSE(has(derived(sum_of_pictures(15, 9, 27), target), "row"));
+    EXPECT_FALSE(has(derived(sum_of_pictures(15, kSize, kSize), target), "row"));
+  }
+}
+
+TEST(DeriveCombinedRows, NotWithAnAxisThatLiesOutsideOrIsReadOtherwise) {
+  const Target target = target_of("x86-64-v3", 1);
+  const Tensor outside = sum(input("x", f32, {kSize, 64, kSize}), {1}, false, "s");
+  EXPECT_TRUE(has(derived(outside, target), "s.reorder(lane, row, i2, r1)\n"));
+  const Axis h("h", kSize), w("w", kSize), r("r", 64);
+  const Tensor x = input("x", f32, {64, kSize, kSize}), z = input("z", f32, {kSize, 64, kSize});
+  const Tensor both = compute("s", {h, w}, sum(r, x(r, h, w) + z(h, r, w)));
+  EXPECT_TRUE(has(derived(both, target), "s.reorder(lane, row, w, r)\n")) << derived(both, target);
+  const Tensor inside = compute("s", {h, w}, sum(r, x(r, h, w) * x(r, h, w)));
+  EXPECT_TRUE(has(derived(inside, target), "s.reorder(lane, row, w, h, r)\n"));
+}
+
+// What threads share stays outside.
+TEST(DeriveCombinedRows, ThreadsShareTheRowsOfOnePicture) {
+  const Tensor one = sum(input("x", f32, {64, 300, 1000}), {0}, false, "s");
+  const std::string text = derived(one, target_of("x86-64-v3", 4));
+  EXPECT_TRUE(has(text, "s.reorder(lane, row, i2, r0)\n")) << text;
+  EXPECT_TRUE(has(text, "parallel(i1)\n")) << text;
+  EXPECT_TRUE(has(derived(one, target_of("x86-64-v3", 1)), "s.reorder(lane, row, i2, i1, r0)\n"));
+}
+
+TEST(DeriveCombinedRows, PicturesAreWhatTheGraphSays) {
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const Target target = target_of(level, cores);
+      const std::vector<int64_t> sizes = {0, 1, 7, 17, 33};
+      EXPECT_TRUE(derives(Graph(sum_of_pictures(17, kSize, kSize)), target, sizes));
+      EXPECT_TRUE(derives(Graph(sum_of_pictures(kSize, 5, 7)), target, sizes));
+      EXPECT_TRUE(derives(Graph(sum_of_pictures(16, kSize, 7)), target, sizes));
+      EXPECT_TRUE(derives(Graph(sum_of_pictures(65, 3, 300)), target));
+      const Tensor x = input("x", u8, {kSize, 19, kSize, 5});
+      EXPECT_TRUE(derives(Graph(reduce_min(x, {1}, false, "s")), target, sizes));
+      EXPECT_TRUE(derives(Graph(relu(sum_of_pictures(kSize, kSize, 5))), target, sizes));
+      EXPECT_TRUE(
+          derives(Graph(relu(sum(input("x", f32, {kSize, 9, kSize}), {0}))), target, sizes));
+    }
+  }
+}
+
 TEST(DeriveCombinedRows, ComputeWhatTheGraphSays) {
   for (int cores : {1, 4}) {
     const Target target = target_of("x86-64-v3", cores);

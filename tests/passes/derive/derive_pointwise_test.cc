@@ -1,5 +1,6 @@
 // Elementwise operations whose rows have a run-time length: it may be that of pixels.
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -289,15 +290,34 @@ TEST(DerivePointwise, WhereElementsLieApartTheLastVectorStartsEarlier) {
   EXPECT_FALSE(has(derived(y, kV3), "shift_inwards")) << derived(y, kV3);
 }
 
+// Bytes are shuffled 16 at a time, or by instructions that take them from anywhere in a vector.
+TEST(DerivePointwise, VectorsThatAreShuffledOutOfBytesAreShort) {
+  const Axis i("i", 7), j("j", 200);
+  const auto lanes = [&](const Tensor& y, int count, const char* level) {
+    const std::string text = derived(y, target_of(level, 1));
+    EXPECT_TRUE(has(text, fmt::format("_v, {}, shift_inwards)\n", count))) << text;
+    EXPECT_TRUE(derives(Graph(y), target_of(level, 1), {}));
+  };
+  const auto third = [&](DType type) {
+    return compute("y", {i, j}, input("x", type, {7, 600})(i, 3 * j));
+  };
+  lanes(third(u8), 16, "x86-64-v4");
+  lanes(third(u8), 16, "x86-64-v3");
+  EXPECT_TRUE(has(derived(third(u8), Target::parse("x86-64-v4-avx512_zen4")), "j_v, 64, "));
+  lanes(third(i16), 32, "x86-64-v4");
+  lanes(compute("y", {i, j}, input("x", u8, {7, 800})(i, 4 * j)), 64, "x86-64-v4");
+  lanes(compute("y", {i, j}, input("x", u8, {7, 200})(i, j)), 64, "x86-64-v4");
+}
+
 // Compiling a mask for each of 64 bytes takes many seconds.
 TEST(DerivePointwise, VectorsThatAreMadeElementByElementAreShort) {
   const Target v4 = target_of("x86-64-v4", 1);
   const Tensor turned = transpose(input("x", u8, {kRows, kLength}), {1, 0}, "y");
   EXPECT_TRUE(has(derived(turned, v4), "lane, 16, predicate)\n")) << derived(turned, v4);
   const Axis i("i", 7), j("j", kLength);
-  const Tensor third = compute("y", {i, j}, input("x", u8, {7, kLength * 3})(i, 3 * j));
-  EXPECT_TRUE(has(derived(third, v4), "lane, 64, shift_inwards)\n")) << derived(third, v4);
-  EXPECT_TRUE(has(derived(third, v4), "j_v, 16, predicate)\n")) << derived(third, v4);
+  const Tensor fifth = compute("y", {i, j}, input("x", u8, {7, kLength * 5})(i, 5 * j));
+  EXPECT_TRUE(has(derived(fifth, v4), "lane, 64, shift_inwards)\n")) << derived(fifth, v4);
+  EXPECT_TRUE(has(derived(fifth, v4), "j_v, 16, predicate)\n")) << derived(fifth, v4);
   const Tensor pixels =
       compute("y", {j, Axis("c", 3)}, input("x", u8, {kLength, 3})(j, 2 - Expr(Axis("c", 3))));
   EXPECT_TRUE(has(derived(pixels, v4), "lane, 16, predicate)\n")) << derived(pixels, v4);

@@ -254,7 +254,8 @@ TEST(DeriveRowResults, ByChance) {
     EXPECT_TRUE(lowers(shared, derive_stages(graph, shared, target), {}, 1e-4))
         << to_string(shared);
     EXPECT_TRUE(derives(graph, target, {0}, 1e-4)) << to_string(shared);
-    const std::vector<RowGroup> groups = row_groups(read_through(grouped, target).graph, target);
+    const ReadThrough through = read_through(grouped, target);
+    const std::vector<RowGroup> groups = row_groups(through.graph, target);
     with_results += std::any_of(groups.begin(), groups.end(), has_results) ? 1 : 0;
   }
   EXPECT_GE(with_results, 20);

@@ -89,6 +89,50 @@ TEST(DeriveSeriesOfRows, NotWithoutRows) {
   EXPECT_EQ(text.find("compute_at"), std::string::npos) << text;
 }
 
+// log(sum(exp(x - m))) + m of each row, with the maximum m of the row, or of another function.
+Graph log_of_sums(const Extent& rows, int columns,
+                  Tensor (*of)(const Tensor&, const std::string&) = exp) {
+  const Tensor x = input("x", f32, {rows, columns});
+  const Tensor m = reduce_max(x, {-1}, true, "m");
+  const Tensor s = sub(x, m, "s"), e = of(s, "e");
+  return Graph(add(log(sum(e, {-1}, true), "l"), m, "y"));
+}
+std::string sums_of(const Extent& rows, int columns,
+                    Tensor (*of)(const Tensor&, const std::string&) = exp) {
+  return derived(log_of_sums(rows, columns, of), target_of("x86-64-v4", 1));
+}
+
+// What it reads differs along the row and is stored before it: each row has its own maximum.
+TEST(DeriveSeriesOfRows, ASeriesThatIsSummedUpGoesThroughRowsThatFillNoVectors) {
+  for (const int rows : {4, 64, 997}) {
+    for (const int columns : {10, 20, 50}) {
+      const std::string text = sums_of(rows, columns);
+      EXPECT_TRUE(has(text, "e.fuse(i0, i1, flat)\n")) << text;
+      EXPECT_TRUE(has(text, "s.compute_at(y, i0)\n") && !has(text, "s.fuse")) << text;
+    }
+  }
+  EXPECT_TRUE(has(sums_of(997, 20), "y.split(i0, i0, row, 63, shift_inwards)\n"));
+}
+
+TEST(DeriveSeriesOfRows, ASeriesThatIsSummedUpGoesAlongOtherRows) {
+  EXPECT_FALSE(has(sums_of(64, 32), "flat"));
+  EXPECT_FALSE(has(sums_of(kSize, 20), "e.fuse"));
+  EXPECT_FALSE(has(sums_of(3, 20), "e.fuse"));
+  EXPECT_FALSE(has(sums_of(64, 20, sqrt), "e.fuse"));
+  EXPECT_TRUE(has(sums_of(64, 32), "s.compute_inline()\n")) << sums_of(64, 32);
+}
+
+TEST(DeriveSeriesOfRows, SumsOfASeriesHaveRowsOfAnyNumberAndLength) {
+  for (const char* level : kLevels) {
+    for (const int columns : {5, 10, 13, 20, 33}) {
+      for (const int rows : {1, 4, 67, 131, 997}) {
+        EXPECT_TRUE(derives(log_of_sums(rows, columns), target_of(level, 2), {0}, 1e-5))
+            << level << " " << rows << " x " << columns;
+      }
+    }
+  }
+}
+
 // Of which the memory of an output holds what is summed up.
 TEST(DeriveSeriesOfRows, LongRowsOfASoftmax) {
   const Graph graph(tanh(softmax(input("x", f32, {3, 6000})), "y"));

@@ -144,10 +144,25 @@ TEST(DeriveSiblings, PlanesOfPixelsInOneLoopOverVectors) {
   }
 }
 
-// Of a run-time length the last vector of a row alone is made element by element.
+// Of a run-time length the last vector of a row alone is made of what is between its elements, or
+// element by element; the others are as long as any where there are masks for that.
 TEST(DeriveSiblings, VectorsWithMasksAreCutOff) {
   EXPECT_THAT(text_of(planes_of_pixels(9, kSize), kOneCore), HasSubstr("a.partition(j)\n"));
   EXPECT_EQ(text_of(pair_of({9, kSize}), kOneCore).find("partition"), std::string::npos);
+  const auto words = [](int step) {
+    const Tensor x = input("x", i16, {9, kSize, step});
+    const Axis i("i", 9), j("j", kSize);
+    return Graph({compute("a", {i, j}, x(i, j, 0) + x(i, j, 1)),
+                  compute("b", {i, j}, x(i, j, 0) - x(i, j, 1))});
+  };
+  EXPECT_THAT(text_of(words(3), "x86-64-v4,cores=1"),
+              HasSubstr("a.split(j, j, j_v, 32, predicate)"));
+  EXPECT_THAT(text_of(words(5), "x86-64-v4,cores=1"),
+              HasSubstr("a.split(j, j, j_v, 16, predicate)"));
+  for (const char* level : kLevels) {
+    EXPECT_TRUE(computes_at(words(3), std::string(level) + ",cores=1", {0, 1, 19, 33, 70}))
+        << level;
+  }
 }
 
 TEST(DeriveSiblings, ShortRowsThatAllHaveAreOne) {

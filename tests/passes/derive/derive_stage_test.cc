@@ -201,6 +201,11 @@ TEST(ValueLanes, AreThoseOfTheWidestValue) {
   EXPECT_EQ(lanes(logical_not(input("yes", bool_, {4}))), 16);
   const Axis i("i", 7);
   EXPECT_EQ(lanes(compute("y", {i}, cast(u8, Expr(i)))), 16);  // an axis as a value is an i32
+  const Expr wide = cast(i32, bytes(r, c));
+  EXPECT_EQ(lanes(compute("y", {r, c}, cast(u8, wide * 200 / 256))), 32);  // fits 16 bits
+  EXPECT_EQ(lanes(compute("y", {r, c}, cast(u8, wide * 300 / 256))), 16);
+  EXPECT_EQ(lanes(compute("y", {r, c}, cast(u8, wide + 1))), 64);
+  EXPECT_EQ(lanes(compute("y", {r, c}, wide + 1)), 16);
 }
 
 // "x | colour | rows", or "none".

@@ -127,6 +127,34 @@ TEST(DeriveWindows, MasksVectorsOfPartsOfRows) {
   EXPECT_NE(text.find("bx.split(i1, i1, i1_v, 8, predicate)"), std::string::npos) << text;
 }
 
+// Of a run-time length: between the ends of what they read, and between borders, vectors are plain.
+TEST(DeriveWindows, CutRowsAtTheirEnds) {
+  enum class Ends { none, held, chosen };
+  const auto rows_with = [](Ends ends, const Extent& columns) {
+    const Extent rows = Extent::size("H");
+    const Tensor x = input("x", f32, {rows, columns});
+    const Axis i("i", rows), j("j", columns);
+    const Expr last = extent_value(columns) - 1, held = x(i, min(j + 1, last));
+    const Expr next = ends == Ends::none     ? Expr(2.0f)
+                      : ends == Ends::chosen ? select(j < last, held, 0.0f)
+                                             : held;
+    const Tensor p = compute("p", {i, j}, x(i, j) * next);
+    return Graph(compute("y", {i, j}, p(i, j) + p(max(i - 1, 0), j)));
+  };
+  const auto is_cut = [&](Ends ends, const Extent& columns) {
+    const std::string text = derived(rows_with(ends, columns), 1);
+    return text.find("p.partition(j)\n") != std::string::npos;
+  };
+  const Extent size = Extent::size("W");
+  EXPECT_TRUE(is_cut(Ends::held, size));
+  EXPECT_TRUE(is_cut(Ends::chosen, size));
+  EXPECT_FALSE(is_cut(Ends::none, size));
+  EXPECT_FALSE(is_cut(Ends::held, 40));
+  for (const Ends ends : {Ends::held, Ends::chosen}) {
+    EXPECT_TRUE(derives(rows_with(ends, size), small_cache(1), {0, 1, 2, 31, 33}));
+  }
+}
+
 TEST(DeriveWindows, ComputeWhatTheGraphSays) {
   for (const auto& [name, graph] : stencil_graphs()) {
     EXPECT_TRUE(derives(graph, small_cache(1), {0, 1, 2, 31, 33})) << name;

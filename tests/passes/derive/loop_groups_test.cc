@@ -24,9 +24,17 @@ namespace {
 
 const Target kV3 = Target::parse("x86-64-v3,cores=1");
 
-LoopGroups read_back(const Graph& graph, const Target& target = kV3) {
+// The groups point into the graphs.
+struct ReadBack {
+  Graph shared;
+  ReadThrough through;
+  LoopGroups groups;
+};
+
+ReadBack read_back(const Graph& graph, const Target& target = kV3) {
   const Graph shared = share_loops(fuse_epilogues(graph), target);
-  return read_loop_groups(shared, read_through(shared, target), target);
+  const ReadThrough through = read_through(shared, target);
+  return {shared, through, read_loop_groups(shared, through, target)};
 }
 
 // The schedule of a graph that carries groups, from its text.
@@ -38,8 +46,10 @@ std::string schedule_of(const std::string& text, const Target& target = kV3) {
 TEST(LoopGroups, RowsAsTheyWereDecided) {
   for (const auto& [name, graph] : row_graphs(64, 100)) {
     const Graph grouped = fuse_epilogues(graph);
-    const std::vector<RowGroup> decided = row_groups(read_through(grouped, kV3).graph, kV3);
-    const LoopGroups read = read_back(graph);
+    const ReadThrough through = read_through(grouped, kV3);
+    const std::vector<RowGroup> decided = row_groups(through.graph, kV3);
+    const ReadBack back = read_back(graph);
+    const LoopGroups& read = back.groups;
     ASSERT_EQ(read.rows.size(), 1U) << name;
     ASSERT_EQ(decided.size(), 1U) << name;
     ASSERT_EQ(read.rows[0].members.size(), decided[0].members.size()) << name;
@@ -57,7 +67,8 @@ TEST(LoopGroups, RowsWithResultsAsTheyWereDecided) {
   const Tensor y = softmax(input("x", f32, {64, 96}), -1, "y");
   const Graph grouped = fuse_epilogues(Graph({y, relu(y, "z")}));
   const std::vector<RowGroup> decided = row_groups(grouped, kV3);
-  const LoopGroups read = read_back(grouped);
+  const ReadBack back = read_back(grouped);
+  const LoopGroups& read = back.groups;
   ASSERT_EQ(read.rows.size(), 1U);
   ASSERT_EQ(decided.size(), 1U);
   ASSERT_EQ(read.rows[0].members.size(), decided[0].members.size());
@@ -127,8 +138,10 @@ TEST(LoopGroups, NotRowsInPiecesOfAnotherRow) {
 TEST(LoopGroups, ColumnsAsTheyWereDecided) {
   for (const auto& [name, graph] : column_graphs(5, 64)) {
     const Graph grouped = fuse_epilogues(graph);
-    const std::vector<ColumnGroup> decided = column_groups(read_through(grouped, kV3).graph, kV3);
-    const LoopGroups read = read_back(graph);
+    const ReadThrough through = read_through(grouped, kV3);
+    const std::vector<ColumnGroup> decided = column_groups(through.graph, kV3);
+    const ReadBack back = read_back(graph);
+    const LoopGroups& read = back.groups;
     ASSERT_EQ(read.columns.size(), 1U) << name;
     ASSERT_EQ(decided.size(), 1U) << name;
     ASSERT_EQ(read.columns[0].members.size(), decided[0].members.size()) << name;
@@ -143,7 +156,8 @@ TEST(LoopGroups, ColumnsAsTheyWereDecided) {
 
 TEST(LoopGroups, BlocksOfRows) {
   for (const auto& [name, graph] : attention_graphs(64, 64)) {
-    const LoopGroups read = read_back(graph);
+    const ReadBack back = read_back(graph);
+    const LoopGroups& read = back.groups;
     ASSERT_EQ(read.blocks.size(), 1U) << name;
     EXPECT_EQ(read.blocks[0].reader->name, "y") << name;
     EXPECT_EQ(read.blocks[0].products.empty(), name == "given_scores") << name;
@@ -185,15 +199,16 @@ TEST(LoopGroups, Windows) {
   const Target target = small_cache(1);
   for (const auto& [name, graph] : stencil_graphs()) {
     const size_t chains = window_chains(fuse_epilogues(graph), target).size();
-    EXPECT_EQ(read_back(graph, target).windows.size(), chains) << name;
+    EXPECT_EQ(read_back(graph, target).groups.windows.size(), chains) << name;
   }
 }
 
 TEST(LoopGroups, WaitingSums) {
   PoolOptions halves;
   halves.window_h = halves.window_w = halves.stride_h = halves.stride_w = 2;
-  EXPECT_EQ(read_back(Graph(avg_pool(input("x", f32, {1, 64, 64, 32}), halves, "y"))).sums.size(),
-            1U);
+  EXPECT_EQ(
+      read_back(Graph(avg_pool(input("x", f32, {1, 64, 64, 32}), halves, "y"))).groups.sums.size(),
+      1U);
 }
 
 TEST(LoopGroups, TheScheduleOfTheTextIsThatOfTheGraph) {

@@ -328,6 +328,35 @@ TEST(RowGroups, NotWithoutACombination) {
   EXPECT_TRUE(groups_of(Graph(one)).empty());
 }
 
+// Sums of many rows, in memory: pictures are walked through faster than their rows.
+TEST(RowGroups, TheMeanOfPicturesHasPicturesForRows) {
+  const auto rows_of = [](const Shape& shape, const Target& target) {
+    const Groups groups = groups_of(Graph(mean(input("x", f32, shape), {1}, false, "y")), target);
+    return groups.empty() ? std::vector<size_t>{} : groups[0].axes();
+  };
+  const std::vector<size_t> picture = {0}, row = {0, 1};
+  EXPECT_EQ(rows_of({8, 64, 28, 28}, kV3), picture);
+  EXPECT_EQ(rows_of({8, 64, kSize, kSize}, kV3), picture);
+  EXPECT_EQ(rows_of({8, 64, 3, 28, 28}, kV3), picture);
+  // Too few pictures for threads, of many points; few enough that the sums are in registers.
+  EXPECT_EQ(rows_of({8, 64, kSize, kSize}, Target::parse("x86-64-v3,cores=8")), row);
+  EXPECT_EQ(rows_of({8, 15, 28, 28}, kV3), std::vector<size_t>{});
+  // Not with rows that lie outside of what is combined.
+  const Tensor lines = input("x", f32, {8, 5, 64, 100});
+  const Groups outside = groups_of(Graph(mean(lines, {2}, false, "y")));
+  ASSERT_EQ(outside.size(), 1U);
+  EXPECT_EQ(outside[0].axes(), row);
+  // Nor where these say more than which sum is read.
+  const Tensor pictures = input("x", f32, {8, 64, kSize, kSize});
+  const Groups norm = groups_of(Graph(sub(pictures, mean(pictures, {1}, true), "y")));
+  ASSERT_EQ(norm.size(), 1U);
+}
+
+// Of one picture nothing says which.
+TEST(RowGroups, NotTheMeanOfOnePicture) {
+  EXPECT_TRUE(groups_of(Graph(mean(input("x", f32, {64, kSize, kSize}), {0}))).empty());
+}
+
 TEST(RowGroups, NotASumOfItsOwn) { EXPECT_TRUE(groups_of(Graph(sum(x(), {1}))).empty()); }
 
 // They are stored nowhere (waiting_sums.h); with what else goes through the rows they are a group.

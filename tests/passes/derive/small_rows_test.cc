@@ -140,6 +140,26 @@ TEST(SmallRows, WhichDifferByElement) {
   EXPECT_TRUE(differs_by_element(*compute("y", {b, i}, sum(k, x(b, i, (k + i) % 4))).op(), 1));
 }
 
+// By the step alone: vectors along the elements compute nothing in vain where these fill one.
+TEST(SmallRows, WhichDifferByStep) {
+  const Axis b("b", kBatch), i("i", 3), k("k", 3);
+  const auto differs = [&](int64_t elements) {
+    const Tensor x = input("x", f32, {kBatch, 3, elements});
+    const Axis j("j", elements);
+    const Expr even = (b + k) % 2 == 0;
+    return differs_by_element(
+        *compute("y", {b, j}, sum(k, select(even, x(b, k, j), 0.0f) * x(b, (k + 1) % 3, j))).op(),
+        1);
+  };
+  EXPECT_FALSE(differs(4));
+  EXPECT_FALSE(differs(8));
+  EXPECT_TRUE(differs(3));
+  const Tensor x = input("x", f32, {kBatch, 8});
+  const Axis j("j", 8);
+  EXPECT_TRUE(differs_by_element(
+      *compute("y", {b, j}, sum(k, select(k + j < 8, x(b, min(k + j, 7)), 0.0f))).op(), 1));
+}
+
 TEST(SmallRows, OneOperationAlone) {
   EXPECT_TRUE(is_alone(Tensor(inverses_of_2(kBatch).outputs()[0])));
   EXPECT_TRUE(is_alone(Tensor(inverses_of_2(8).outputs()[0])));
@@ -190,6 +210,45 @@ TEST(SmallRows, NotWhereAllIsComputedAlike) {
   twice(b, i, j) = a(b, i, j) * 2.0f;
   y(b, i, j) = twice(b, i, j) * twice(b, j, i);
   EXPECT_FALSE(has_groups(Graph(y)));
+}
+
+Graph softmax_of(const Extent& rows, int columns) {
+  return Graph(softmax(input("x", f32, {rows, columns}), -1, "y"));
+}
+Graph rms_norm_of(const Extent& rows, int columns) {
+  return Graph(rms_norm(input("x", f32, {rows, columns}), input("g", f32, {columns}), 1e-5, "y"));
+}
+
+// Of which no vectors lie along the rows.
+TEST(SmallRows, SumsOfAFewElements) {
+  const Target v4 = target_of("x86-64-v4", 1);
+  for (const Extent& rows : {Extent(37), kBatch}) {
+    EXPECT_TRUE(has_groups(softmax_of(rows, 7)));
+    EXPECT_FALSE(has_groups(softmax_of(rows, 8))) << "these have vectors";
+    EXPECT_FALSE(has_groups(rms_norm_of(rows, 4))) << "these too";
+  }
+  EXPECT_TRUE(has_groups(rms_norm_of(37, 5)));
+  EXPECT_FALSE(has_groups(rms_norm_of(37, 6))) << "each is stored by itself";
+  EXPECT_TRUE(has_groups(rms_norm_of(37, 7), v4)) << "there are instructions for that";
+  EXPECT_FALSE(has_groups(rms_norm_of(kBatch, 5), v4)) << "and branches where there are masks";
+  EXPECT_FALSE(has_groups(softmax_of(7, 5))) << "fewer than a vector";
+}
+
+// The sums in front of a series are in lanes, and it is by itself.
+TEST(SmallRows, NoSeriesBehindSums) {
+  const Tensor x = input("x", f32, {37, 5}), g = input("g", f32, {5});
+  const auto ends = [](const Tensor& y) {
+    std::vector<std::string> names;
+    for (const RowGroup& group : small_rows(fuse_epilogues(Graph(y)), kTarget)) {
+      names.push_back(result_of(group.reader()).name);
+    }
+    return names;
+  };
+  EXPECT_THAT(ends(relu(rms_norm(x, g), "y")), ElementsAre("y"));
+  EXPECT_THAT(ends(tanh(rms_norm(x, g), "y")), ElementsAre(HasSubstr("scale")));
+  EXPECT_THAT(ends(sum(exp(x), {1}, true, "y")), ElementsAre("y"));
+  EXPECT_THAT(ends(sum(x, {1}, true, "y")), ElementsAre()) << "alone";
+  EXPECT_THAT(ends(mul(x, x * 2.0F, "y")), ElementsAre()) << "no sums";
 }
 
 // A chain of any length is cut into groups.
@@ -262,6 +321,10 @@ TEST(SmallRows, OfAnySize) {
         EXPECT_TRUE(computes(inverses_of_2(batch), target)) << level << batch.to_string();
         EXPECT_TRUE(computes(sums_of_turned(batch), target)) << level << batch.to_string();
         EXPECT_TRUE(computes(turned_products(batch), target)) << level << batch.to_string();
+        for (const int columns : {2, 5, 7}) {
+          EXPECT_TRUE(derives(softmax_of(batch, columns), target, {0, 1, 5, 37}, 1e-5)) << level;
+          EXPECT_TRUE(derives(rms_norm_of(batch, columns), target, {0, 1, 5, 37}, 1e-5)) << level;
+        }
       }
     }
   }

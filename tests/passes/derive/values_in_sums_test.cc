@@ -94,6 +94,13 @@ TEST(ValuesInSums, OfRowsThatNothingElseIsMadeOf) {
   EXPECT_EQ(values_in(Graph(reduce_min(abs(z, "v"), {0, 2}))), Names{"v"});
 }
 
+// Element by element, for want of vectors: of a root, and of no series.
+TEST(ValuesInSums, NoSeriesOfAFewElements) {
+  const Tensor few = x(6, 5);
+  EXPECT_EQ(values_in(Graph(sum(exp(few, "v"), {1}, true))), Names{});
+  EXPECT_EQ(values_in(Graph(sum(sqrt(abs(few), "v"), {1}, true))), Names{"v"});
+}
+
 // What is apart from the mean is as soon computed as loaded: by the variance and by the norm.
 TEST(ValuesInSums, ANormOfColumns) {
   for (const Extent& batch : {Extent(5), Extent::size("B")}) {

@@ -394,6 +394,21 @@ TEST(WindowChains, NotTooFewRowsForStripsWhateverTheColumns) {
   EXPECT_EQ(chains(blur_graph(60, kSize), small_cache(4)), Strings{});
 }
 
+// y(i, j) = p(i, j) + p(i + distance, j)
+Graph far_rows_graph(const Extent& rows, int distance) {
+  const Axis i("i", rows), j("j", 16);
+  Tensor p = producer(rows + Extent(distance), 16);
+  return Graph(compute("y", {i, j}, p(i, j) + p(i + distance, j)));
+}
+
+// Those of the first row are computed before it, and of a run-time number as many strips as begin.
+TEST(WindowChains, NotMoreRowsThanAreComputedForNothing) {
+  EXPECT_EQ(chains(far_rows_graph(200, 100), small_cache(1)).size(), 1U);
+  EXPECT_EQ(chains(far_rows_graph(200, 101), small_cache(1)), Strings{});
+  EXPECT_EQ(chains(far_rows_graph(kSize, 25), small_cache(1)).size(), 1U);
+  EXPECT_EQ(chains(far_rows_graph(kSize, 26), small_cache(1)), Strings{});
+}
+
 TEST(WindowChains, NotOperatorByOperator) {
   DeriveOptions options;
   options.fuse = false;

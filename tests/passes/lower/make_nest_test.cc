@@ -45,6 +45,20 @@ TEST(MakeNest, ARefusalShowsTheLoopsAsTheDirectivesLeaveThem) {
   EXPECT_EQ(count(shown, " y.io in 3, partition"), 1U) << shown;
 }
 
+// What is computed inline has no type of its own any more.
+TEST(MakeNest, ComputesNarrowValuesInFewBits) {
+  const Axis i("i", 10);
+  const Tensor x = input("x", u8, {10});
+  const Tensor wide = compute("wide", {i}, cast(i32, x(i)) * 200);
+  const Tensor y = compute("y", {i}, cast(u8, wide(i) / 256));
+  Schedule schedule(y);
+  EXPECT_NE(to_string(make_nest(schedule.graph(), schedule)).find("u8(wide[i] / 256)"),
+            std::string::npos);
+  schedule[wide].compute_inline();
+  EXPECT_NE(to_string(make_nest(schedule.graph(), schedule)).find("u8(u16(x[i]) * 200u16 / 256u16"),
+            std::string::npos);
+}
+
 // As what nest_before() finds is simplified: a sum of terms that cancel is not shown.
 TEST(MakeNest, ARefusalShowsSimpleIndices) {
   const Axis i("i", 10), j("j", 12), io("io"), ii("ii");

@@ -1,0 +1,34 @@
+#ifndef EMULSION_PASSES_DERIVE_DERIVE_SERIES_H_
+#define EMULSION_PASSES_DERIVE_DERIVE_SERIES_H_
+
+// Elementwise chains with a series (exp, tanh) that waits for what is before it: another series, or
+// rows that are no whole number of vectors. In one expression the processor would hold few of such
+// vectors at a time, and compute lanes that nobody needs. So parts of the chain have loops of their
+// own, over a block that stays in the first cache. Private to passes/derive/.
+
+#include <cstdint>
+#include <string>
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+
+namespace emulsion {
+
+// The loops of such a chain, by itself:
+//   for block: vectors of what is before the series; vectors of the result
+// False of others; then nothing was added.
+bool derive_series(const Op& group, const Target& target, Schedule* schedule);
+
+// Whether an operation has a series whose vectors may go through several rows, which fill none: all
+// of it, or from some member on. Of a known number of rows.
+bool has_flat_series(const Op& op, const Target& target);
+// Whether all that it reads lies as it does, or is one value for all points.
+bool lies_flat(const Op& op);
+// Its loops in a loop of a reader, of so many rows.
+void derive_flat_series(const Op& op, int64_t rows, const std::string& reader, const Axis& row,
+                        const Target& target, Schedule* schedule);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_DERIVE_SERIES_H_

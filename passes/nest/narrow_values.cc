@@ -1,0 +1,265 @@
+#include "passes/nest/narrow_values.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "dsl/types.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int kByte = 1, kTwoBytes = 2;
+
+bool is_narrow(DType type) { return is_integer(type) && size_in_bytes(type) <= kTwoBytes; }
+
+bool contains(DType type, const IntegerRange& range) {
+  const IntegerRange all = integer_range(type);
+  return all.contains(range.lowest) && all.contains(range.highest);
+}
+
+IntegerRange both(const IntegerRange& a, const IntegerRange& b) {
+  return {std::min(a.lowest, b.lowest), std::max(a.highest, b.highest)};
+}
+
+int64_t most_of(const IntegerRange& range) { return std::max(-range.lowest, range.highest); }
+
+bool is_positive_constant(const Expr& e) { return e->op == ExprOp::constant && e->int_value > 0; }
+
+// From where to where integers go, and bools as 0 and 1.
+class Ranges {
+ public:
+  const IntegerRange& of(const Expr& e) {
+    const auto known = known_.find(&e.node());
+    if (known != known_.end()) return known->second;
+    const IntegerRange type = of_type(e.dtype());
+    IntegerRange range = of_new(e, type);
+    // What leaves the type wraps around.
+    if (range.lowest < type.lowest || range.highest > type.highest) range = type;
+    return known_.emplace(&e.node(), range).first->second;
+  }
+
+ private:
+  static IntegerRange of_type(DType type) {
+    return type == DType::boolean ? IntegerRange{0, 1} : integer_range(type);
+  }
+
+  // No number of i32 makes a product that int64_t does not hold.
+  IntegerRange of_new(const Expr& e, const IntegerRange& type) {
+    if (e->op == ExprOp::constant) return {e->int_value, e->int_value};
+    if (e->op == ExprOp::cast) return is_float(e->args[0].dtype()) ? type : of(e->args[0]);
+    if (e->op == ExprOp::select) return both(of(e->args[1]), of(e->args[2]));
+    if (e->op == ExprOp::read || e->args.empty() || e->dtype == DType::boolean) return type;
+    const IntegerRange a = of(e->args[0]);
+    const IntegerRange b = e->args.size() > 1 ? of(e->args[1]) : a;
+    switch (e->op) {
+      case ExprOp::add:
+        return {a.lowest + b.lowest, a.highest + b.highest};
+      case ExprOp::sub:
+        return {a.lowest - b.highest, a.highest - b.lowest};
+      case ExprOp::mul: {
+        const int64_t ends[] = {a.lowest * b.lowest, a.lowest * b.highest, a.highest * b.lowest,
+                                a.highest * b.highest};
+        return {*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
+      }
+      case ExprOp::neg:
+        return {-a.highest, -a.lowest};
+      case ExprOp::abs:
+        return {a.lowest <= 0 && a.highest >= 0 ? 0 : std::min(std::abs(a.lowest), a.highest),
+                most_of(a)};
+      case ExprOp::min:
+        return {std::min(a.lowest, b.lowest), std::min(a.highest, b.highest)};
+      case ExprOp::max:
+        return {std::max(a.lowest, b.lowest), std::max(a.highest, b.highest)};
+      case ExprOp::div:
+        if (!is_positive_constant(e->args[1])) return {-most_of(a), most_of(a)};
+        return {quotient(a.lowest, b.lowest), quotient(a.highest, b.lowest)};
+      case ExprOp::mod:
+        return is_positive_constant(e->args[1]) ? IntegerRange{0, b.lowest - 1} : type;
+      default:
+        return type;
+    }
+  }
+
+  // Towards minus infinity.
+  static int64_t quotient(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+  std::unordered_map<const ExprNode*, IntegerRange> known_;
+};
+
+class Narrower {
+ public:
+  // What is narrow or a bool, with what it is made of.
+  Expr narrowed(const Expr& e, int bytes) {
+    const auto known = narrowed_.find({&e.node(), bytes});
+    if (known != narrowed_.end()) return known->second;
+    return narrowed_.emplace(std::pair(&e.node(), bytes), new_narrowed(e, bytes)).first->second;
+  }
+
+ private:
+  // `bytes` of each of the numbers that a bool chooses among, or casts.
+  Expr new_narrowed(const Expr& e, int bytes) {
+    if (e->args.empty()) return e;
+    const DType of = e->args[0].dtype();
+    if (e->op == ExprOp::cast && is_narrow(e.dtype()) && of == DType::i32) {
+      return cast_from_wide(e);
+    }
+    if (compares(e->op) && of == DType::i32) return narrow_comparison(e, bytes);
+    const int of_own = is_narrow(e.dtype()) ? size_in_bytes(e.dtype()) : bytes;
+    std::vector<Expr> args;
+    bool has_changed = false;
+    for (const Expr& arg : e->args) {
+      const bool goes_on = is_narrow(arg.dtype()) || arg.dtype() == DType::boolean;
+      args.push_back(goes_on ? narrowed(arg, of_own) : arg);
+      has_changed = has_changed || !args.back().same_as(arg);
+    }
+    if (!has_changed) return e;
+    auto made = std::make_shared<ExprNode>(e.node());
+    made->args = std::move(args);
+    return Expr(std::shared_ptr<const ExprNode>(std::move(made)));
+  }
+
+  Expr cast_from_wide(const Expr& e) {
+    const DType type = e.dtype();
+    if (size_in_bytes(type) == kByte) {
+      const Expr made = modulo(e->args[0], type);
+      if (made.defined()) return made;
+    }
+    const DType wider = type == DType::i16 ? DType::i16 : DType::u16;
+    const Expr made = modulo(e->args[0], wider);
+    return made.defined() ? of_type(made, type) : e;
+  }
+
+  static bool compares(ExprOp op) {
+    switch (op) {
+      case ExprOp::eq:
+      case ExprOp::ne:
+      case ExprOp::lt:
+      case ExprOp::le:
+      case ExprOp::gt:
+      case ExprOp::ge:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // A mask of longer or shorter elements than what it is for would have to be made one of these.
+  Expr narrow_comparison(const Expr& e, int bytes) {
+    for (int some = bytes; some <= kTwoBytes; some *= 2) {
+      const Expr made = exact(e, some);
+      if (made.defined()) return made;
+    }
+    return e;
+  }
+
+  // The operation of arguments that a type of so many bytes holds. Undefined if none does.
+  Expr exact(const Expr& e, int bytes) {
+    IntegerRange range = ranges_.of(e->args[0]);
+    for (const Expr& arg : e->args) range = both(range, ranges_.of(arg));
+    // The least and most of 16 bits are found faster with a sign, quotients without.
+    const bool divides = e->op == ExprOp::div || e->op == ExprOp::mod;
+    std::vector<DType> types = {DType::i16, DType::u16};
+    if (bytes == kByte) types = {DType::i8, DType::u8};
+    if (divides || bytes == kByte) std::swap(types[0], types[1]);
+    for (const DType type : types) {
+      if (!contains(type, range)) continue;
+      std::vector<Expr> args;
+      for (const Expr& arg : e->args) args.push_back(modulo(arg, type));
+      if (std::all_of(args.begin(), args.end(), [](const Expr& arg) { return arg.defined(); })) {
+        return args.size() == 1 ? unary(e->op, args[0]) : binary(e->op, args[0], args[1]);
+      }
+    }
+    return Expr();
+  }
+
+  // A value of that type that is the i32 `e` modulo its 2^bits, of no wider ones. Undefined where
+  // there is none.
+  Expr modulo(const Expr& e, DType type) {
+    const auto known = modulo_.find({&e.node(), type});
+    if (known != modulo_.end()) return known->second;
+    return modulo_.emplace(std::pair(&e.node(), type), new_modulo(e, type)).first->second;
+  }
+
+  Expr new_modulo(const Expr& e, DType type) {
+    const int bytes = size_in_bytes(type);
+    switch (e->op) {
+      case ExprOp::constant:
+        return number(type, e->int_value);
+      case ExprOp::cast:
+        return modulo_cast(e->args[0], type);
+      case ExprOp::select: {
+        const Expr a = modulo(e->args[1], type), b = modulo(e->args[2], type);
+        if (!a.defined() || !b.defined()) return Expr();
+        return select(narrowed(e->args[0], bytes), a, b);
+      }
+      case ExprOp::mul:
+        if (bytes == kByte) return Expr();  // no processor has vectors of these
+        [[fallthrough]];
+      case ExprOp::add:
+      case ExprOp::sub: {
+        const Expr a = modulo(e->args[0], type), b = modulo(e->args[1], type);
+        return a.defined() && b.defined() ? binary(e->op, a, b) : Expr();
+      }
+      case ExprOp::neg: {
+        const Expr a = modulo(e->args[0], type);
+        return a.defined() ? number(type, 0) - a : Expr();
+      }
+      case ExprOp::div:
+      case ExprOp::mod:
+        // Nor any of quotients: they are shifts and the upper halves of products.
+        if (bytes == kByte || !is_positive_constant(e->args[1])) return Expr();
+        return of_type(exact(e, bytes), type);
+      case ExprOp::min:
+      case ExprOp::max:
+        return modulo_chosen(e, type);
+      case ExprOp::abs:
+        return of_type(exact(e, bytes), type);
+      default:
+        return Expr();
+    }
+  }
+
+  // Of a least or most: what is always chosen is all that it is.
+  Expr modulo_chosen(const Expr& e, DType type) {
+    const IntegerRange &a = ranges_.of(e->args[0]), &b = ranges_.of(e->args[1]);
+    const bool is_least = e->op == ExprOp::min;
+    if (is_least ? a.highest <= b.lowest : a.lowest >= b.highest) return modulo(e->args[0], type);
+    if (is_least ? b.highest <= a.lowest : b.lowest >= a.highest) return modulo(e->args[1], type);
+    return of_type(exact(e, size_in_bytes(type)), type);
+  }
+
+  Expr modulo_cast(const Expr& from, DType type) {
+    if (!is_narrow(from.dtype()) && from.dtype() != DType::boolean) return Expr();
+    return of_type(narrowed(from, size_in_bytes(type)), type);
+  }
+
+  static Expr number(DType type, int64_t value) {
+    return constant(type, static_cast<double>(wrap_integer(type, value)));
+  }
+
+  static Expr of_type(const Expr& e, DType type) {
+    if (!e.defined() || e.dtype() == type) return e;
+    const bool is_between = e->op == ExprOp::cast && is_integer(e->args[0].dtype()) &&
+                            size_in_bytes(e.dtype()) >= size_in_bytes(type);
+    return is_between ? of_type(e->args[0], type) : cast(type, e);
+  }
+
+  Ranges ranges_;
+  std::map<std::pair<const ExprNode*, int>, Expr> narrowed_;
+  std::map<std::pair<const ExprNode*, DType>, Expr> modulo_;
+};
+
+}  // namespace
+
+Expr narrow_values(const Expr& body) {
+  if (!is_narrow(body.dtype()) && body.dtype() != DType::boolean) return body;
+  return Narrower().narrowed(body, kByte);
+}
+
+}  // namespace emulsion

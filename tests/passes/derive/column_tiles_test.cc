@@ -1,0 +1,100 @@
+// How many sums are in registers at a time where some rows of a known length are summed up.
+
+#include "passes/derive/column_tiles.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+
+Tensor sum_of(const Extent& rows, const Extent& columns) {
+  return sum(input("x", f32, {3, rows, columns}), {1}, false, "s");
+}
+
+// The vectors of a tile, where sums may be computed twice.
+int64_t vectors_of(const Tensor& sums, const Target& target, bool twice = true) {
+  const int64_t lanes = target.vector_lanes(f32);
+  const int64_t width = sums_at_a_time(*sums.op(), lanes, twice, target);
+  return width % lanes == 0 ? width / lanes : 0;
+}
+
+TEST(ColumnTiles, LongPartsOfSomeRowsAreSummed) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    const int64_t most = target.vector_registers() == 32 ? 16 : 12;
+    for (const int rows : {9, 21, 63}) EXPECT_EQ(vectors_of(sum_of(rows, 4096), target), most);
+    const std::string width = std::to_string(most * target.vector_lanes(f32));
+    const std::string text = derived(sum_of(21, 4096 * 3), target);
+    EXPECT_TRUE(has(text, "s.split(i2, tile, lane, " + width + ")\n")) << text;
+  }
+}
+
+TEST(ColumnTiles, FewRowsAndManyRowsHaveTheTilesThatTheyHad) {
+  const Target target = target_of("x86-64-v4", 1);
+  EXPECT_EQ(vectors_of(sum_of(8, 4096), target), 4);
+  EXPECT_EQ(vectors_of(sum_of(64, 4096), target), 8);
+  EXPECT_EQ(vectors_of(sum_of(kSize, 4096), target), 8);
+  EXPECT_EQ(vectors_of(sum_of(21, kSize), target), 2);
+}
+
+// The last tile starts earlier; the fewer of the sums are there twice, the better.
+TEST(ColumnTiles, NothingHasToDivideTheColumns) {
+  const Target target = target_of("x86-64-v4", 1);
+  EXPECT_EQ(vectors_of(sum_of(21, 784), target), 13);
+  EXPECT_EQ(vectors_of(sum_of(21, 64), target), 4);
+  EXPECT_EQ(vectors_of(sum_of(21, 17), target), 1);
+  const std::string text = derived(sum_of(21, 784), target);
+  EXPECT_TRUE(has(text, "s.split(i2, tile, lane, 208, shift_inwards)\n")) << text;
+  // Otherwise the vectors divide them, or each has a mask.
+  EXPECT_EQ(vectors_of(sum_of(21, 784), target, false), 7);
+  EXPECT_EQ(vectors_of(sum_of(21, 4096), target, false), 16);
+  EXPECT_EQ(vectors_of(sum_of(21, 785), target, false), 1);
+}
+
+TEST(ColumnTiles, NotWhatNeedsTheRegistersOtherwiseOrLiesOtherwise) {
+  const Target target = target_of("x86-64-v3", 1);
+  const Axis i("i", 512), r("r", 21), m("m", 4);
+  const Tensor x = input("x", f32, {21, 512}), line = input("line", f32, {600});
+  EXPECT_EQ(vectors_of(compute("s", {i}, sum(r, x(r, i) * x(r, i))), target), 11);
+  EXPECT_EQ(vectors_of(compute("s", {i}, sum(r, exp(x(r, i)))), target), 4);
+  EXPECT_EQ(vectors_of(compute("s", {i}, sum(r, line(i + r))), target), 4);
+  const Expr much = (x(r, i) + 1.0F) * (x(r, i) + 2.0F) * (x(r, i) + 3.0F) * (x(r, i) + 4.0F);
+  EXPECT_EQ(vectors_of(compute("s", {i}, sum(r, much)), target), 4);
+  const Tensor w = input("w", f32, {4, 21});
+  EXPECT_EQ(vectors_of(compute("s", {m, i}, sum(r, abs(w(m, r) - x(r, i)))), target), 4);
+}
+
+// Each of them has some of the tiles of one row.
+TEST(ColumnTiles, ThreadsThatShareOneRowHaveTiles) {
+  const Tensor row = sum(input("x", f32, {60, 16384}), {0}, false, "s");
+  EXPECT_EQ(vectors_of(row, target_of("x86-64-v4", 2)), 16);
+  EXPECT_EQ(vectors_of(row, target_of("x86-64-v4", 64)), 8);
+}
+
+TEST(ColumnTiles, ComputeWhatTheGraphSays) {
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const Target target = target_of(level, cores);
+      for (const int columns : {1, 15, 17, 100, 785, 1024}) {
+        EXPECT_TRUE(derives(Graph(sum_of(21, columns)), target)) << columns;
+      }
+      EXPECT_TRUE(derives(Graph(sum_of(15, kSize)), target, {0, 1, 17, 64, 257}));
+      const Tensor x = input("x", u8, {kSize, 9, 300});
+      EXPECT_TRUE(derives(Graph(reduce_max(x, {1}, false, "s")), target, {0, 1, 3}));
+      EXPECT_TRUE(
+          derives(Graph(mean(input("x", f32, {2, 32, 333}), {1}, false, "s")), target, {1}, 1e-5));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
