@@ -1,0 +1,440 @@
+#include "tests/random/random_comprehensions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "dsl/tensor.h"
+#include "tests/random/random_numbers.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int64_t kMostSteps = 60'000;  // of one comprehension: the interpreter walks them
+constexpr int kMostOperations = 12;     // of one body
+constexpr double kMostInexact = 1000;   // of a product with what is no whole number
+
+const std::vector<DType>& value_types() {
+  static const std::vector<DType> types = {DType::u8,  DType::i8,  DType::u16, DType::i16,
+                                           DType::i32, DType::f32, DType::f32, DType::f64};
+  return types;
+}
+
+// How large a value of the type may be: sums of whole numbers below it are exact in any order, and
+// narrow integers wrap around.
+double limit_of(DType dtype) {
+  switch (dtype) {
+    case DType::i32:
+      return 1 << 24;  // times what draw_narrowed() takes
+    case DType::f32:
+      return 1 << 20;
+    case DType::f64:
+      return 1LL << 40;
+    default:
+      return 1 << 16;
+  }
+}
+
+// Of any value of a narrow type.
+double bound_of(DType dtype) {
+  if (dtype == DType::u8) return 255;
+  return dtype == DType::i8 ? 128 : 1 << 16;
+}
+
+bool is_narrow(DType dtype) { return !is_float(dtype) && dtype != DType::i32; }
+
+struct Value {
+  Expr e;
+  double bound = 0;      // of its size
+  bool inexact = false;  // no whole number: a comparison could go either way
+};
+
+struct Function {
+  Tensor tensor;
+  double bound = 0;
+  bool inexact = false;
+};
+
+class Drawer {
+ public:
+  Drawer(uint64_t seed, int index)
+      : random_(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next()) {}
+
+  RandomComprehensions draw() {
+    draw_extents();
+    draw_inputs();
+    RandomComprehensions drawn{Graph(inputs_[0].tensor), {}};
+    const int count = random_.between(1, 4);
+    for (int tries = 0; tries < 40 && static_cast<int>(functions_.size()) < count; ++tries) {
+      try {
+        functions_.push_back(draw_function());
+      } catch (const Error&) {  // an index that cannot be proved
+        ++drawn.refused;
+      }
+    }
+    if (functions_.empty()) functions_.push_back(a_copy());
+    std::vector<Tensor> outputs = {functions_.back().tensor};
+    for (size_t i = 0; i + 1 < functions_.size(); ++i) {
+      if (random_.chance(0.2)) outputs.push_back(functions_[i].tensor);
+    }
+    drawn.graph = Graph(outputs);
+    drawn.runs = runs_of(drawn.graph);
+    for (const Function& f : functions_) {
+      if (f.inexact) drawn.tolerance = std::max(drawn.tolerance, 1e-4 + 1e-5 * f.bound);
+    }
+    return drawn;
+  }
+
+ private:
+  // Two or three, so that axes meet.
+  void draw_extents() {
+    static const std::vector<int> numbers = {1,  2,  3,  4,  5,  6,  7,  8,  9,  12, 15,
+                                             16, 17, 20, 31, 32, 33, 40, 48, 64, 67, 100};
+    const int count = random_.between(2, 3);
+    for (int i = 0; i < count; ++i) {
+      const bool is_size = random_.chance(0.5);
+      extents_.push_back(is_size ? Extent::size(i == 0 ? "H" : "W") : Extent(random_.of(numbers)));
+    }
+    const Extent first = extents_.front();
+    if (random_.chance(0.3)) extents_.push_back(2 * first);
+    if (random_.chance(0.2)) extents_.push_back(first + random_.between(1, 3));
+    if (random_.chance(0.4)) extents_.emplace_back(random_.between(1, 4));
+  }
+
+  void draw_inputs() {
+    const int count = random_.between(1, 3);
+    for (int i = 0; i < count; ++i) {
+      Shape shape;
+      const int rank = random_.between(1, 3);
+      for (int d = 0; d < rank; ++d) shape.push_back(random_.of(extents_));
+      const DType dtype = random_.of(value_types());
+      inputs_.push_back(
+          {input(fmt::format("x{}", i), dtype, shape), is_narrow(dtype) ? 65536.0 : 8});
+    }
+  }
+
+  Function a_copy() {
+    const Tensor& x = inputs_[0].tensor;
+    axes_.clear();
+    std::vector<Expr> indices;
+    for (const Extent& extent : x.op()->shape) {
+      axes_.emplace_back(fmt::format("a{}", axes_.size()), extent);
+      indices.emplace_back(axes_.back());
+    }
+    return {compute("copy", axes_, x.at(indices)), inputs_[0].bound};
+  }
+
+  // The largest number of points that loops over the axes have in any run.
+  int64_t steps(const std::vector<Axis>& axes) const {
+    int64_t all = 1;
+    for (const Axis& axis : axes) {
+      const auto number = axis.extent().as_constant();
+      all *= number ? std::max<int64_t>(*number, 1) : 2 * kMostSize;
+    }
+    return all;
+  }
+
+  Function draw_function() {
+    const std::string name = fmt::format("f{}", functions_.size());
+    axes_.clear();
+    const int rank = random_.between(1, 3);
+    for (int i = 0; i < rank; ++i) {
+      axes_.emplace_back(fmt::format("i{}", i), random_.of(extents_));
+    }
+    while (steps(axes_) > kMostSteps) axes_.pop_back();
+    const std::vector<Axis> outer = axes_;
+    std::vector<Axis> reduced;
+    if (random_.chance(0.4)) {
+      const int count = random_.between(1, 2);
+      for (int i = 0; i < count; ++i) {
+        const Axis axis(fmt::format("r{}", i), random_.of(extents_));
+        axes_.push_back(axis);
+        if (steps(axes_) > kMostSteps) {
+          axes_.pop_back();
+          continue;
+        }
+        reduced.push_back(axis);
+      }
+    }
+    left_ = kMostOperations;
+    const DType dtype = random_.of(value_types());
+    Value body = draw_value(dtype, random_.between(1, 3));
+    if (!reduced.empty()) body = draw_reduction(reduced, body);
+    // Behind a sum, something of its places.
+    axes_ = outer;
+    if (!reduced.empty() && random_.chance(0.2)) body = draw_operation(body, 1);
+    return {compute(name, outer, body.e), body.bound, body.inexact};
+  }
+
+  Value draw_reduction(const std::vector<Axis>& reduced, Value body) {
+    const double terms = static_cast<double>(steps(reduced));
+    switch (random_.below(6)) {
+      case 0:
+        return {reduce_max(reduced, body.e), body.bound, body.inexact};
+      case 1:
+        return {reduce_min(reduced, body.e), body.bound, body.inexact};
+      default:
+        if (!is_narrow(body.e.dtype())) body = held(body, limit_of(body.e.dtype()) / terms);
+        return {sum(reduced, body.e), body.bound * terms, body.inexact};
+    }
+  }
+
+  // No larger than that.
+  static Value held(Value value, double most) {
+    if (value.bound <= most) return value;
+    const double end = std::max(1.0, std::min(std::floor(most), 8.0));
+    const DType dtype = value.e.dtype();
+    return {clamp(value.e, constant(dtype, is_signed(dtype) ? -end : 0), constant(dtype, end)), end,
+            value.inexact};
+  }
+
+  static bool is_signed(DType dtype) { return dtype != DType::u8 && dtype != DType::u16; }
+
+  Value draw_value(DType dtype, int depth) {
+    if (depth == 0 || --left_ < 0) return draw_leaf(dtype);
+    if (is_narrow(dtype) && random_.chance(0.25)) return draw_narrowed(dtype, depth);
+    return draw_operation(draw_value(dtype, depth - 1), depth - 1);
+  }
+
+  Value draw_operation(Value a, int depth) {
+    const DType dtype = a.e.dtype();
+    switch (random_.below(12)) {
+      case 0:
+      case 1:
+      case 2: {
+        const Value b = draw_value(dtype, depth);
+        const bool adds = random_.chance(0.6);
+        return {adds ? a.e + b.e : a.e - b.e, a.bound + b.bound, a.inexact || b.inexact};
+      }
+      case 3:
+      case 4: {
+        Value b = draw_value(dtype, depth);
+        const double most = a.inexact || b.inexact ? kMostInexact : limit_of(dtype);
+        if (!is_narrow(dtype) && a.bound * b.bound > most) {
+          a = held(a, 8);
+          b = held(b, 8);
+        }
+        return {a.e * b.e, a.bound * b.bound, a.inexact || b.inexact};
+      }
+      case 5: {
+        const Value b = draw_value(dtype, depth);
+        const bool takes_least = random_.chance(0.5);
+        return {takes_least ? min(a.e, b.e) : max(a.e, b.e), std::max(a.bound, b.bound),
+                a.inexact || b.inexact};
+      }
+      case 6:
+      case 7:
+      case 8: {
+        const Value b = draw_value(dtype, depth);
+        const Expr condition = draw_condition();
+        return {random_.chance(0.5) ? select(condition, a.e, b.e) : select(condition, b.e, a.e),
+                std::max(a.bound, b.bound), a.inexact || b.inexact};
+      }
+      case 9:
+        if (is_float(dtype)) return draw_series(a);
+        return {random_.chance(0.5) ? a.e / constant(dtype, random_.between(1, 7))
+                                    : a.e % constant(dtype, random_.between(1, 7)),
+                a.bound + 7};
+      case 10:
+        return {max(min(a.e, constant(dtype, random_.between(3, 100))),
+                    constant(dtype, random_.between(0, 3))),
+                100, a.inexact};
+      default:
+        return is_signed(dtype) ? Value{abs(a.e), a.bound, a.inexact} : a;
+    }
+  }
+
+  // Computed in a wider type.
+  Value draw_narrowed(DType dtype, int depth) {
+    const DType wide = random_.chance(0.8) ? DType::i32 : DType::i16;
+    Value value = draw_value(wide, depth);
+    if (random_.chance(0.4)) value.e = value.e * constant(wide, random_.between(2, 120)) + 128;
+    if (random_.chance(0.4)) value.e = value.e / constant(wide, 1 << random_.between(1, 8));
+    if (random_.chance(0.4)) value.e = clamp(value.e, 0, 100);
+    return {cast(dtype, value.e), bound_of(dtype)};
+  }
+
+  Value draw_series(const Value& a) {
+    const Value small = held(a, 4);
+    switch (random_.below(4)) {
+      case 0:
+        return {exp(small.e), 55 * small.bound, true};
+      case 1:
+        return {tanh(small.e), 1, true};
+      case 2:
+        return {sqrt(abs(small.e)), small.bound, true};
+      default:
+        return a;
+    }
+  }
+
+  // Of places, or of data.
+  Expr draw_condition() {
+    if (axes_.empty() || random_.chance(0.3)) {
+      const DType dtype = random_.of(value_types());
+      const Value a = draw_leaf(dtype), b = draw_leaf(dtype);
+      if (a.inexact || b.inexact) return Expr(0) < Expr(1);
+      return random_.chance(0.5) ? a.e < b.e : a.e == b.e;
+    }
+    const Axis& axis = random_.of(axes_);
+    const int place = random_.between(0, 9);
+    switch (random_.below(7)) {
+      case 0:
+        return axis < place;
+      case 1:
+        return axis % 2 == 0;
+      case 2:
+        return axis == axis.extent() - 1;
+      case 3:
+        return axis >= 1 && axis < axis.extent() - 1;
+      case 4:
+        return axis == 0 || axis >= place;
+      case 5:
+        return Expr(axis) <= Expr(random_.of(axes_));
+      default:
+        return axis > place;
+    }
+  }
+
+  Value draw_leaf(DType dtype) {
+    const int choice = random_.below(10);
+    if (choice == 0) {
+      const int number = random_.between(0, 5);
+      return {constant(dtype, number), static_cast<double>(number)};
+    }
+    if (choice == 1 && !axes_.empty()) {
+      const double most = static_cast<double>(2 * kMostSize + 3);
+      return {cast(dtype, random_.of(axes_)), most};
+    }
+    const Function& read = draw_function_to_read();
+    const Expr e = read_of(read);
+    if (read.inexact && !is_float(dtype)) return {constant(dtype, 1), 1};
+    double bound = read.bound;
+    if (is_narrow(e.dtype())) bound = bound_of(e.dtype());
+    if (e.dtype() == dtype) return {e, bound, read.inexact};
+    if (dtype == DType::f32 && bound > limit_of(dtype)) {
+      return {cast(dtype, held({e, bound}, 8).e), 8, read.inexact};
+    }
+    return held({cast(dtype, e), bound, read.inexact}, is_narrow(dtype) ? bound : limit_of(dtype));
+  }
+
+  const Function& draw_function_to_read() {
+    if (!functions_.empty() && random_.chance(0.6)) return random_.of(functions_);
+    return random_.of(inputs_);
+  }
+
+  Expr read_of(const Function& read) {
+    std::vector<Expr> indices;
+    for (const Extent& extent : read.tensor.op()->shape) indices.push_back(draw_index(extent));
+    return read.tensor.at(indices);
+  }
+
+  Expr draw_index(const Extent& extent) {
+    std::vector<Axis> equal, twice, half;
+    for (const Axis& axis : axes_) {
+      if (axis.extent() == extent) equal.push_back(axis);
+      if (axis.extent() == 2 * extent) twice.push_back(axis);
+      if (2 * axis.extent() == extent) half.push_back(axis);
+    }
+    if (!twice.empty() && random_.chance(0.6)) return random_.of(twice) / 2;
+    if (!half.empty() && random_.chance(0.6)) return random_.of(half) * 2 + random_.below(2);
+    if (!equal.empty() && random_.chance(0.8)) return of_equal(random_.of(equal), extent);
+    if (axes_.empty()) return 0;
+    const Expr last = extent - 1;
+    if (random_.chance(0.15)) {
+      const Function& data = random_.of(inputs_);
+      Expr place = cast(i32, data.tensor.at(plain_indices(data.tensor)));
+      return clamp(place, 0, last);
+    }
+    const Axis& axis = random_.of(axes_);
+    return clamp(axis * random_.between(1, 2) + random_.between(-3, 3), 0, last);
+  }
+
+  Expr of_equal(const Axis& axis, const Extent& extent) {
+    const int distance = random_.between(1, 3);
+    switch (random_.below(12)) {
+      case 0:
+        return extent - 1 - axis;
+      case 1:
+        return (axis + distance) % extent;
+      case 2:
+        return clamp(axis - distance, 0, extent - 1);
+      case 3:
+        return clamp(axis + distance, 0, extent - 1);
+      case 4:
+        return select(axis == 0, extent - 1, axis - 1);
+      case 5:
+        return axis / 2;
+      default:
+        return axis;
+    }
+  }
+
+  // Inside whatever the axes are.
+  std::vector<Expr> plain_indices(const Tensor& tensor) {
+    std::vector<Expr> indices;
+    for (const Extent& extent : tensor.op()->shape) {
+      std::optional<Axis> own;
+      for (const Axis& axis : axes_) {
+        if (axis.extent() == extent) own = axis;
+      }
+      indices.push_back(own ? Expr(*own) : clamp(axes_.front(), 0, extent - 1));
+    }
+    return indices;
+  }
+
+  std::vector<SizeValues> runs_of(const Graph& graph) {
+    static const std::vector<int64_t> values = {0,  1,  2,  3,  4,  5,  7,        8,
+                                                15, 16, 17, 23, 31, 32, kMostSize};
+    const std::vector<std::string> names(graph.sizes().begin(), graph.sizes().end());
+    std::vector<SizeValues> runs;
+    for (int run = 0; run < (names.empty() ? 1 : 6); ++run) {
+      SizeValues sizes;
+      for (const std::string& name : names) {
+        sizes[name] = run < 2 ? run : run == 2 ? kMostSize : random_.of(values);
+      }
+      runs.push_back(sizes);
+    }
+    return runs;
+  }
+
+  static constexpr int64_t kMostSize = 37;
+
+  RandomNumbers random_;
+  std::vector<Extent> extents_;
+  std::vector<Function> inputs_, functions_;
+  std::vector<Axis> axes_;  // that a body may use
+  int left_ = 0;            // operations of this body
+};
+
+}  // namespace
+
+RandomComprehensions random_comprehensions(uint64_t seed, int index) {
+  return Drawer(seed, index).draw();
+}
+
+TensorValues comprehension_arguments(const Graph& graph, const SizeValues& sizes, uint64_t seed) {
+  TensorValues arguments;
+  for (const OpPtr& op : graph.arguments()) {
+    std::vector<int64_t> shape;
+    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate(sizes));
+    int low = -8, high = 8;
+    if (is_narrow(op->dtype)) {
+      low = op->dtype == DType::i8 ? -128 : op->dtype == DType::i16 ? -32768 : 0;
+      high = op->dtype == DType::i8 ? 127 : op->dtype == DType::u8 ? 255 : 32767;
+    }
+    arguments[op->name] = random_integers(op->dtype, shape, ++seed, low, high);
+  }
+  return arguments;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,237 @@
+// Comprehensions by hand: what the graph interpreter, which knows nothing of schedules, and the
+// compiled kernel of the derived schedule compute is the same, on all levels of x86-64 that this
+// machine has. A failure prints what reproduces it:
+//
+//   ./bazelw test //tests/random:random_comprehensions_test --test_env=EMULSION_SEED=7
+//   --test_env=EMULSION_GRAPH=123
+//
+// EMULSION_GRAPHS is how many there are, EMULSION_GRAPH the number of the only one to run. The
+// tests run a few hundred; //tests/random:all_random_comprehensions_test, by hand, runs 3,000.
+
+#include "tests/random/random_comprehensions.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_graph.h"
+#include "dsl/graph_text.h"
+#include "dsl/schedule_text.h"
+#include "dsl/target.h"
+#include "passes/pipeline.h"
+#include "tests/random/check_recipe.h"
+#include "tests/random/guarded_run.h"
+#include "tests/random/run_in_children.h"
+#include "tests/random/test_environment.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int kBatches = 8;
+constexpr uint64_t kSeed = 20261127;
+constexpr int kGraphs = 240;
+
+uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
+
+std::vector<int> batch(int number) {
+  const uint64_t only = number_from("EMULSION_GRAPH", UINT64_MAX);
+  const int count = static_cast<int>(number_from("EMULSION_GRAPHS", kGraphs));
+  std::vector<int> graphs;
+  for (int graph = number; graph < count; graph += kBatches) {
+    if (only == UINT64_MAX || only == static_cast<uint64_t>(graph)) graphs.push_back(graph);
+  }
+  return graphs;
+}
+
+// The levels in turn, those that the machine lacks left out; one core or two.
+Target target_of(int index) {
+  std::vector<Target> levels;
+  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    Target target = Target::parse(level);
+    if (runs_on_this_machine(target)) levels.push_back(target);
+  }
+  Target target = levels[static_cast<size_t>(index) % levels.size()];
+  target.cores = index / 3 % 2 + 1;
+  if (index / 6 % 3 == 0) target.l2_bytes = 4096;  // as for windows that slide
+  return target;
+}
+
+std::string described(const Graph& graph, int index, const std::string& what) {
+  std::string text = fmt::format("{}\n{}", what, to_string(graph));
+  const Target target = target_of(index);
+  text += fmt::format("target {}\n", target.to_string_with_machine());
+  try {
+    text += to_string(run_pipeline(graph, target).schedule);
+  } catch (const std::exception& error) {
+    text += fmt::format("(no schedule: {})\n", error.what());
+  }
+  return text;
+}
+
+std::string in_text(const SizeValues& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes) text += fmt::format(" {} = {}", name, value);
+  return text;
+}
+
+// The first difference, or nothing.
+std::string compare(const RandomComprehensions& drawn, const Target& target,
+                    const DeriveOptions& options, uint64_t seed) {
+  const Graph& graph = drawn.graph;
+  const JitKernel kernel(run_pipeline(graph, target, options).nest, target);
+  // The sign of a zero is open where a maximum has both.
+  const double relative = drawn.tolerance > 0 ? 1e-4 : 0;
+  const double absolute = drawn.tolerance > 0 ? drawn.tolerance : 1e-9;
+  for (const SizeValues& sizes : drawn.runs) {
+    const TensorValues arguments = comprehension_arguments(graph, sizes, seed);
+    InterpretOptions with_sizes;
+    with_sizes.sizes = sizes;
+    const TensorValues expected = interpret_graph(graph, arguments, with_sizes);
+    for (const auto side : {GuardedBuffer::Side::start, GuardedBuffer::Side::end}) {
+      const TensorValues actual = run_guarded(kernel, graph, arguments, sizes, side);
+      for (const auto& [name, value] : expected) {
+        const auto difference = first_difference(value, actual.at(name), relative, absolute);
+        if (difference) return name + *difference + in_text(sizes);
+      }
+    }
+  }
+  return "";
+}
+
+// What is wrong, or nothing.
+std::string check(uint64_t seed, int index) {
+  const RandomComprehensions drawn = random_comprehensions(seed, index);
+  announce(described(drawn.graph, index, ""));
+  DeriveOptions options = index % 2 == 0 ? test_options() : DeriveOptions{};
+  options.fuse = index % 8 != 7;
+  try {
+    const std::string difference = compare(drawn, target_of(index), options, seed);
+    return difference.empty() ? "" : described(drawn.graph, index, difference);
+  } catch (const std::exception& error) {
+    return described(drawn.graph, index, error.what());
+  }
+}
+
+class RandomComprehension : public testing::TestWithParam<int> {};
+
+TEST_P(RandomComprehension, IsComputedAsItIsWritten) {
+  const std::vector<int> numbers = batch(GetParam());
+  std::vector<std::function<std::string()>> tasks;
+  tasks.reserve(numbers.size());
+  for (const int number : numbers) {
+    tasks.emplace_back([number] { return check(base_seed(), number); });
+  }
+  start_jit();
+  const std::vector<TaskResult> results = run_in_children(tasks);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].text.empty() && results[i].crash.empty()) continue;
+    ADD_FAILURE() << "EMULSION_SEED=" << base_seed() << " EMULSION_GRAPH=" << numbers[i] << "\n"
+                  << results[i].text << results[i].crash;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RandomComprehension, testing::Range(0, kBatches));
+
+// What random ones have found, as small as still shows it.
+struct FoundComprehension {
+  const char* name;
+  const char* text;
+};
+
+class FoundComprehensions : public testing::TestWithParam<FoundComprehension> {};
+
+TEST_P(FoundComprehensions, AreComputedAsTheyAreWritten) {
+  const Graph graph = parse_graph(std::string("emulsion graph 1\n") + GetParam().text);
+  RandomComprehensions found{graph, {}};
+  for (const int64_t size : {0, 1, 2, 3, 7, 8, 17, 37}) {
+    SizeValues sizes;
+    for (const std::string& name : graph.sizes()) sizes[name] = size;
+    found.runs.push_back(sizes);
+  }
+  for (int index = 0; index < 3; ++index) {
+    const Target target = target_of(index);
+    EXPECT_EQ(compare(found, target, {}, kSeed), "") << target.to_string();
+  }
+}
+
+const FoundComprehension kFound[] = {
+    // Halide finds no bounds of an index in which one condition chooses between vectors.
+    {"AnIndexOfBytesThatAreHeldAtTheEnd",
+     "size W\n"
+     "input t: i16[4]\ninput x: f32[8]\n"
+     "y[i: W] = x[max(min(i32(t[min(i, 3)]), 7), 0)]\n"
+     "output y\n"},
+    // What is loaded as a whole where the tensor holds it was loaded in front of that condition.
+    {"BytesHeldAtTheEndAsALargerType",
+     "size W\n"
+     "input x: u8[W, 4]\n"
+     "y[i: W, j: 4] = min(f64(x[i, min(j + 2, 3)]), 4d)\n"
+     "output y\n"},
+    // A name for the mask of several loads was lost.
+    {"AProductOfBytesUnderOneMask",
+     "size H\nsize W\n"
+     "input x: i8[4, H, 4]\n"
+     "y[i: W, j: H] = (4u16 - u16(x[min(j, 3), (j + 2) % H, 1])) * (u16(x[min(j, 3), "
+     "min(j + 3, H - 1), 2]) + u16(x[min(j, 3), max(j - 1, 0), 0]))\n"
+     "output y\n"},
+    // Halide took the last step of a loop for one less than it is, and one side for never taken.
+    {"ASideThatOnlyOnePlaceTakes",
+     "size W\n"
+     "input x: f32[W]\ninput z: f32[W]\n"
+     "y[i: W] = select(i == 0 || i >= 2, x[i], z[i])\n"
+     "output y\n"},
+    // The verifier took a condition for another that is the same at the places that it looks at.
+    {"ConditionsThatAreTheSameAtAnEnd",
+     "size W\n"
+     "input x: f32[W, 8]\ninput z: f32[W]\n"
+     "y[i: 8, j: W] = select(i >= 1 && i < 7, select(i == 7, x[(j + 1) % W, i], z[j]), "
+     "select(j < 7, x[max(j - 3, 0), min(j + 3, 7)], f32(i)))\n"
+     "output y\n"},
+    // Code generation put the place in front of a tensor, which had a name, back as a number.
+    {"AProductOfBytesInFrontOfARow",
+     "size W\n"
+     "input x: i8[W]\ninput z: i8[W]\n"
+     "y[i: W] = i16((select(z[i] == x[i], i32(z[i]) - i32(x[i]), i32(x[max(i - 1, 0)]) * 5) * 109 "
+     "+ 128) / 32) * i16(x[i])\n"
+     "output y\n"},
+    // Halide left out the steps whose place is not below the first value, and then the comparison.
+    {"TheLeastPlace",
+     "size H\n"
+     "y[i: 2] = min(r: H + 3) r + i\n"
+     "y1[] = min(r: H + 3) r\n"
+     "output y\noutput y1\n"},
+    // The same as for the first, behind a name.
+    {"AnIndexOfBytesByName",
+     "size H\n"
+     "input t: u8[15]\ninput x: f32[H, H]\n"
+     "f[i: H] = max(abs(x[max(min(i32(t[min(i, 14)]), H - 1), 0), i]), select(i > 4, "
+     "x[max(min(i32(t[min(i, 14)]), H - 1), 0), max(i - 3, 0)], x[i, i] + "
+     "f32(t[min(i * 2 + 1, 14)])))\n"
+     "output f\n"},
+    // LLVM loaded lanes that are none, of a vector that is less than a register.
+    {"BytesThatPointToBytes",
+     "size H\n"
+     "input x: u8[H]\ninput z: i32[H]\n"
+     "y[i: 15, j: H] = sum(r: 2) min(select(j == 0 || j >= 6, f64(x[min(i32(x[j]), H - 1)]), "
+     "f64(z[j])), f64(r))\n"
+     "output y\n"},
+    // What two conditions load was loaded in front of both.
+    {"EvenElementsAndElementsInTurn",
+     "size H\nsize W\n"
+     "input x: i8[W, 2*H]\ninput z: u16[2*H, 2*H]\ninput t: i16[2*H]\n"
+     "y[i: H] = sum(r: W) u8(max(i32(x[r, i * 2]) + i32(t[i * 2 + 1]), "
+     "i32(z[max(min(i32(x[r, i]), 2 * H - 1), 0), i * 2]) - i32(t[i * 2])) / 128)\n"
+     "output y\n"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, FoundComprehensions, testing::ValuesIn(kFound),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace emulsion
