@@ -227,51 +227,38 @@ struct Names : hi::IRMutator {
     return hi::Variable::make(op->type, taken.back().first);
   }
 
-  template <typename Let, typename T>
-  T in_front_of(T made) const {
+  Stmt in_front_of(Stmt statement) const {
     for (auto name = taken.rbegin(); name != taken.rend(); ++name) {
-      made = Let::make(name->first, name->second, made);
+      statement = hi::LetStmt::make(name->first, name->second, statement);
     }
-    return made;
+    return statement;
   }
 };
 
-// Each choice by one condition in front of the statement: what is in it may be no place of the
-// memory where the condition does not hold. Of two in one expression Halide would take what both
-// load out of the conditions. And it finds no bounds of an index that has one.
+// The names and the choices of a statement stand in front of it. What is in a choice may be no
+// place of the memory where the condition does not hold: of two choices in one expression Halide
+// would take what both load out of the conditions, and so does find_intrinsics, which takes named
+// values apart, with what has a name inside of them. Nor does Halide find bounds of an index with a
+// choice.
 //   y[i] = x[if_then_else(c, a, b)]  ->  let chosen = if_then_else(c, a, b); y[i] = x[chosen]
-class ChoicesInFront : public hi::IRMutator {
+//   let a = f32(let b = v in e)      ->  let named = v; let a = f32(e)
+class NamesInFront : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   Stmt visit(const hi::Store* op) override {
     Names names;
     const Halide::Expr value = names.mutate(op->value), index = names.mutate(op->index);
     if (names.taken.empty()) return op;
-    return names.in_front_of<hi::LetStmt>(
+    return names.in_front_of(
         hi::Store::make(op->name, value, index, op->param, op->predicate, op->alignment));
   }
   Stmt visit(const hi::LetStmt* op) override {
     Names names;
     const Halide::Expr value = names.mutate(op->value);
-    return names.in_front_of<hi::LetStmt>(hi::LetStmt::make(op->name, value, mutate(op->body)));
+    return names.in_front_of(hi::LetStmt::make(op->name, value, mutate(op->body)));
   }
+  // Found by its form.
   Stmt visit(const hi::Atomic* op) override { return op; }
-};
-
-// What find_intrinsics takes named values apart for: it names the loads in them first. Names inside
-// of such a value would stand behind that. So these come in front of it.
-//   let a = f32(let b = v in e)  ->  let b = v; let a = f32(e)
-class NamesInOrder : public hi::IRMutator {
-  using hi::IRMutator::visit;
-
-  template <typename T>
-  auto in_order(const T* op) {
-    Names names;
-    const Halide::Expr value = names.mutate(op->value);
-    return names.in_front_of<T>(T::make(op->name, value, mutate(op->body)));
-  }
-  Stmt visit(const hi::LetStmt* op) override { return in_order(op); }
-  Halide::Expr visit(const hi::Let* op) override { return in_order(op); }
 };
 
 // Without the steps in which guards leave all out. Halide's pass also leaves out what stores what
@@ -349,7 +336,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = load_whole_vectors(s, least_bits, elements);
   s = store_masked_parts(s, least_bits);
   s = narrow_masks(s);
-  s = ChoicesInFront().mutate(s);
+  s = NamesInFront().mutate(s);
   s = hi::common_subexpression_elimination(s);
   s = hi::lower_unsafe_promises(s, target);
   s = hi::flatten_nested_ramps(s);
@@ -358,7 +345,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::hoist_loop_invariant_values(s);
   s = hi::hoist_loop_invariant_if_statements(s);
   // After the last simplification, which would make divisions of the shifts again.
-  s = hi::find_intrinsics(NamesInOrder().mutate(s));
+  s = hi::find_intrinsics(NamesInFront().mutate(s));
   s = hi::hoist_prefetches(s);
   return s;
 }
