@@ -291,6 +291,11 @@ void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule
   if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
 }
 
+bool has_vectors_to_reduce(const Op& op, const Target& target) {
+  return combines_many_rows(op, target) || has_sums_in_vectors(op, target) ||
+         has_sums_in_lanes(op, target);
+}
+
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   if (combines_chosen_places(op)) return derive_chosen_places(op, target, schedule);

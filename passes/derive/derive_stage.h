@@ -287,6 +287,8 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
                          const DeriveOptions& options, Schedule* schedule);
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
+// Whether it knows vectors for that, other than those along the last axis of the results.
+bool has_vectors_to_reduce(const Op& op, const Target& target);
 //   parallel rows: alloc lanes: [start values]; for k: lanes += ...; y = sum of the lanes
 // Of a run-time length several rows side by side. `may_share`: the rows with other threads.
 void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule,
@@ -389,8 +391,7 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
 Axis derive_sums_together(const std::vector<const Op*>& sums, const Op& result,
                           const Target& target, Schedule* schedule);
 
-// How many vectors of lanes are added to at a time, at most, so that one addition need not wait for
-// another.
+// The most vectors of lanes that are added to at a time, so that no addition waits for another.
 inline constexpr int64_t kMostVectors = 4;
 // Whether partial sums can lie in lanes along the last reduction axis.
 bool has_sums_in_lanes(const Op& op, const Target& target);

@@ -155,8 +155,7 @@ class SmallRowsBuilder {
 // Whether elements of a thing are combined for which no vectors lie along them.
 bool combines_few(const Op& op, const Target& target) {
   const Op* sums = sums_of(op);
-  return sums != nullptr && !combines_many_rows(*sums, target) &&
-         !has_sums_in_vectors(*sums, target) && !has_sums_in_lanes(*sums, target);
+  return sums != nullptr && !has_vectors_to_reduce(*sums, target);
 }
 
 // Whether it pays to have a thing in each lane although all its elements are computed in one way.

@@ -96,8 +96,7 @@ class ValueFinder {
   // Whether derive_reduction() has any for it. Where it has none, a series would be computed
   // element by element.
   bool has_vectors(const Op& sums) const {
-    return combines_many_rows(sums, target_) || has_sums_in_vectors(sums, target_) ||
-           has_sums_in_lanes(sums, target_) ||
+    return has_vectors_to_reduce(sums, target_) ||
            (!sums.axes.empty() && sums.axes.back().extent().as_constant().value_or(0) > 1);
   }
 
