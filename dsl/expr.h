@@ -121,9 +121,9 @@ class Expr {
   Expr(double value);              // NOLINT
   Expr(bool value);                // NOLINT
   Expr(const Axis& axis);          // NOLINT
-  // Its value: i == H - 1. A number is one, whatever type it meets; what depends on a run-time size
-  // is an i32, as extent_value(). Two extents compare as C++ values do, not in the kernel: H == 4
-  // is a bool, Expr(H) == 4 a condition.
+  // The value of the extent: i == H - 1. A constant extent adapts to the type of the other side, as
+  // a C++ literal does. One that depends on a run-time size is an i32 (extent_value). Two extents
+  // compare in C++, before there is a kernel: H == 4 is a bool, Expr(H) == 4 is a condition.
   Expr(const Extent& extent);  // NOLINT
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
