@@ -5,9 +5,9 @@
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {

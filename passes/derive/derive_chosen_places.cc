@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/chosen_places.h"
 

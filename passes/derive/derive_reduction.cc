@@ -8,13 +8,13 @@
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/column_tiles.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_sum_in_parts.h"
 #include "passes/derive/window_sums.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "dsl/affine.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
@@ -10,7 +11,6 @@
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/row_groups.h"
 #include "passes/derive/rows_at_a_time.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "dsl/index_arithmetic.h"
 #include "dsl/schedule_idioms.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "dsl/affine.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/read_borders.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/narrow_values.h"
 
