@@ -314,8 +314,7 @@ class ClampedVectors : public hi::IRMutator {
       if (clamp->step > 1) return made;
       first = hi::simplify(clamp->base + clamp->rest);
     }
-    Halide::Expr values =
-        load_at(*load, hi::Ramp::make(first, 1, lanes), hi::const_true(lanes));
+    Halide::Expr values = load_at(*load, hi::Ramp::make(first, 1, lanes), hi::const_true(lanes));
     if (clamp) {
       const std::optional<Halide::Expr> count = first_lanes(load->predicate, lanes);
       if (!count) return made;
