@@ -415,11 +415,12 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool exact = steps.exact_quotient(rows).has_value();
   const bool starts_earlier =
       !exact && !in_blocks && !shared_out && has_few_again(group, steps, rows);
-  const bool is_even = exact || starts_earlier;
+  // Else the last rows have loops of their own, in which vectors through many rows end with them.
+  const bool is_even = exact || starts_earlier || (!steps.is_constant() && rows > kRowsAtATime);
   if (is_split) {
     stage.split(row, row, one, rows,
                 exact ? Tail::automatic : (starts_earlier ? Tail::shift_inwards : Tail::guard));
-    if (!is_even) stage.partition(row);
+    if (!exact && !starts_earlier) stage.partition(row);
     if (lie_across && is_even) {
       vectorize_across_rows(group.members.front(), one, rows, target, schedule);
     }

@@ -41,7 +41,9 @@
 //   softmax, norms, losses:     row by row, everything at the row of the last operation; vectors
 //   what combines rows and      along the row, sums in lanes, one row at a time in a cache; threads
 //   goes on with them           over rows. Of a run-time length one of several ways, as each call
-//   (derive_rows,               has it (derive_group_by_length); of a few elements a row in each
+//   (derive_rows,               has it (derive_group_by_length); of a run-time number of short
+//                               ones 32 at a time, the last in loops that end with them
+//                               (rows_at_a_time, end_vectors); of a few elements a row in each
 //   derive_columns)             lane (derive_rows_in_each_lane). What combines columns is computed
 //                               for a block of these
 //   attention: a contraction    a block of rows at a time: the products that the rows are made

@@ -134,6 +134,15 @@ Expr steps_between(const Expr& from, const Expr& to) {
   return at_least(to, from) ? steps : greatest_of(steps, int_constant(0));
 }
 
+Expr steps_left(const Extent& extent, const Expr& min) {
+  const Expr whole = extent_value(extent);
+  if (min->op == ExprOp::mul && min->args[0]->op == ExprOp::div &&
+      equal(min->args[0]->args[1], min->args[1]) && equal(min->args[0]->args[0], whole)) {
+    return simplify_index(whole % min->args[1]);
+  }
+  return difference(whole, min);
+}
+
 Range range_of(const Loop& loop) {
   Range range = range_below(loop.extent);
   if (!range.is_known) {  // of a stage whose window slides: at most as many steps as at first
