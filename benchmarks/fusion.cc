@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -151,7 +152,7 @@ std::vector<FusedProgram> programs_of_results(int rows, int columns) {
 }
 
 // Rows of a vector or a few, no whole number of them; first those that combine rows.
-constexpr size_t kRowPrograms = 5;
+constexpr std::ptrdiff_t kRowPrograms = 5;
 std::vector<FusedProgram> programs_of_short_rows(const Extent& rows, int columns) {
   const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
   const Tensor bias = input("bias", f32, {columns}), scale = input("scale", f32, {columns});
@@ -392,7 +393,7 @@ Report run(const ProgramOptions& options) {
                                       {512, 100},
                                       {4096, 20}}) {
     std::vector<FusedProgram> programs = programs_of_short_rows(Extent::size("R"), columns);
-    programs.resize(kRowPrograms);
+    programs.erase(programs.begin() + kRowPrograms, programs.end());
     for (const FusedProgram& program : programs) {
       add_program({program.name + "_run_time", program.graph}, fmt::format("{}x{}", rows, columns),
                   &all, &notes, {{"R", rows}});
