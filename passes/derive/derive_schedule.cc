@@ -17,6 +17,7 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/loop_groups.h"
 #include "passes/derive/merge_axes.h"
+#include "passes/derive/periodic_choices.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
@@ -34,10 +35,17 @@ namespace {
 // Of a result that combines nothing; the other members of its group are computed inline.
 void derive_points(const Op& group, const Target& target, Schedule* schedule) {
   const std::optional<MergedAxes> merged = merge_last_axes(group, 0, target);
-  // What lies across the rows, and borders, may be of any member.
-  if (!merged) return derive_pointwise(*written_out(group, {}), target, schedule);
-  merged->fuse(&(*schedule)[result_of(group).name]);
-  derive_pointwise(merged->view, target, schedule);
+  StageSchedule& stage = (*schedule)[result_of(group).name];
+  if (merged) {
+    merged->fuse(&stage);
+    return derive_pointwise(merged->view, target, schedule);
+  }
+  // What lies across the rows, borders and turns may be of any member.
+  const OpPtr whole = written_out(group, {});
+  const std::optional<PeriodicChoices> turns = split_periods(*whole, target);
+  if (!turns) return derive_pointwise(*whole, target, schedule);
+  turns->split(&stage);
+  derive_pointwise(turns->view, target, schedule);
 }
 
 void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
