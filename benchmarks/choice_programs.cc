@@ -77,8 +77,8 @@ SmallProgram chosen_sums_program() {
   SmallProgram program = {
       "chosen_sums", Graph(compute("y", {c}, sum(m, select(counts, x(m), 0.0)))),
       [](KernelValues& v) {
-        plain_chosen_sums(kClasses, kCount, v.data<int32_t>("which"), v.data<float>("x"),
-                          v.data<uint8_t>("size"), v.data<float>("y"));
+        plain_chosen_sums(kClasses, kCount, v.data<int32_t>("which"), v.data<double>("x"),
+                          v.data<uint8_t>("size"), v.data<double>("y"));
       }};
   program.fill = [](KernelValues& v) {
     for (int i = 0; i < kCount; ++i) {

@@ -81,11 +81,10 @@
 // before it: pixels side by side, one vector for each colour. Where it has a run-time number of
 // steps, elementwise operations have such loops besides, for one, two and three (specialize).
 // Planes of which each is computed otherwise, of the same values (colours that a matrix of numbers
-// mixes), are computed side by side. An axis by whose turns it is chosen what is computed (i % 2) is
-// split by these, where they divide it, so that a turn is a value of a pixel or a plane
-// (periodic_choices).
-// Sums of four colours of four bytes, each made of a few elements close by, have vectors of whole
-// pixels, as they lie in memory (fuse).
+// mixes), are computed side by side. An axis by whose turns it is chosen what is computed (i % 2)
+// is split by these, where they divide it, so that a turn is a value of a pixel or a plane
+// (periodic_choices). Sums of four colours of four bytes, each made of a few elements close by,
+// have vectors of whole pixels, as they lie in memory (fuse).
 //
 // For a tile machine (dsl/tile_machine.h) the schedule is derive_tiles.h's.
 //
