@@ -43,13 +43,14 @@ class MasksOfOneElement : public hi::IRGraphMutator {
   using hi::IRGraphMutator::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
-    if (hi::is_const_one(op->predicate)) return op;
+    const Halide::Expr index = mutate(op->index);  // what says where is loaded under a mask, too
     Halide::Expr mask = op->predicate;
     for (const Lanes& lanes : lanes_) {
       const bool of_lanes = hi::expr_uses_var(mask, lanes.variable);
-      if (of_lanes && !hi::expr_uses_var(op->index, lanes.variable)) mask = any(mask, lanes);
+      if (of_lanes && !hi::expr_uses_var(index, lanes.variable)) mask = any(mask, lanes);
     }
-    return hi::Load::make(op->type, op->name, op->index, op->image, op->param, mask, op->alignment);
+    if (index.same_as(op->index) && mask.same_as(op->predicate)) return op;
+    return hi::Load::make(op->type, op->name, index, op->image, op->param, mask, op->alignment);
   }
 
   // Whether the mask holds in any lane: where it only falls, as below an end, in the first one.
@@ -103,6 +104,30 @@ class MaskVectors : public hi::IRMutator {
 
   std::vector<Lanes> lanes_;  // outermost first
 };
+
+// What adds up the lanes of a vector, under a name and apart.
+class LanesTogether : public hi::IRMutator {
+ public:
+  std::map<std::string, Halide::Expr> named;
+
+ private:
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::VectorReduce* op) override {
+    const std::string name = hi::unique_name("together");
+    const Stmt value = hi::rewrite_interleavings(hi::Evaluate::make(op->value));
+    named[name] = hi::VectorReduce::make(op->op, value.as<hi::Evaluate>()->value, op->type.lanes());
+    return hi::Variable::make(op->type, name);
+  }
+};
+
+// Of a value that has k % 2 or k / 2 of lanes, Halide's pass writes every second lane and then the
+// others, also where the value is one element, made of all these lanes: it has no lane then.
+Stmt with_interleavings(const Stmt& statement) {
+  LanesTogether together;
+  const Stmt apart = together.mutate(statement);
+  return hi::substitute(together.named, hi::rewrite_interleavings(apart));
+}
 
 // What the code generator is to see, and the passes are not.
 class PrepareForCode : public hi::IRMutator {
@@ -315,7 +340,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = MaskVectors().mutate(s);
   s = hi::vectorize_loops(s, {});
   s = hi::simplify(s);
-  s = hi::rewrite_interleavings(s);
+  s = with_interleavings(s);
   s = hi::simplify(s);
   const int least_bits = least_masked_bits(target);
   s = mask_clamped_vectors(s, least_bits);

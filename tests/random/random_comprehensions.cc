@@ -19,9 +19,8 @@
 namespace emulsion {
 namespace {
 
-constexpr int64_t kMostSteps = 60'000;  // of one comprehension: the interpreter walks them
-constexpr int kMostOperations = 12;     // of one body
-constexpr double kMostInexact = 1000;   // of a product with what is no whole number
+constexpr int kMostOperations = 12;    // of one body
+constexpr double kMostInexact = 1000;  // of a product with what is no whole number
 
 const std::vector<DType>& value_types() {
   static const std::vector<DType> types = {DType::u8,  DType::i8,  DType::u16, DType::i16,
@@ -66,19 +65,18 @@ struct Function {
 
 class Drawer {
  public:
-  Drawer(uint64_t seed, int index)
-      : random_(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next()) {}
+  Drawer(uint64_t seed, int index, int64_t most_steps)
+      : most_steps_(most_steps),
+        random_(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next()) {}
 
-  RandomComprehensions draw() {
+  ScheduleProgram draw(uint64_t seed_of_arguments) {
     draw_extents();
     draw_inputs();
-    RandomComprehensions drawn{Graph(inputs_[0].tensor), {}};
     const int count = random_.between(1, 4);
     for (int tries = 0; tries < 40 && static_cast<int>(functions_.size()) < count; ++tries) {
       try {
         functions_.push_back(draw_function());
       } catch (const Error&) {  // an index that cannot be proved
-        ++drawn.refused;
       }
     }
     if (functions_.empty()) functions_.push_back(a_copy());
@@ -86,10 +84,12 @@ class Drawer {
     for (size_t i = 0; i + 1 < functions_.size(); ++i) {
       if (random_.chance(0.2)) outputs.push_back(functions_[i].tensor);
     }
-    drawn.graph = Graph(outputs);
+    ScheduleProgram drawn = program_of_comprehensions(Graph(outputs), seed_of_arguments);
     drawn.runs = runs_of(drawn.graph);
     for (const Function& f : functions_) {
-      if (f.inexact) drawn.tolerance = std::max(drawn.tolerance, 1e-4 + 1e-5 * f.bound);
+      if (!f.inexact) continue;
+      drawn.relative = 1e-4;
+      drawn.absolute = std::max(drawn.absolute, 1e-4 + 1e-5 * f.bound);
     }
     return drawn;
   }
@@ -106,7 +106,7 @@ class Drawer {
     }
     const Extent first = extents_.front();
     if (random_.chance(0.3)) extents_.push_back(2 * first);
-    if (random_.chance(0.2)) extents_.push_back(first + random_.between(1, 3));
+    if (random_.chance(0.3)) extents_.push_back(first + random_.between(1, kMostLonger));
     if (random_.chance(0.4)) extents_.emplace_back(random_.between(1, 4));
   }
 
@@ -150,7 +150,7 @@ class Drawer {
     for (int i = 0; i < rank; ++i) {
       axes_.emplace_back(fmt::format("i{}", i), random_.of(extents_));
     }
-    while (steps(axes_) > kMostSteps) axes_.pop_back();
+    while (steps(axes_) > most_steps_) axes_.pop_back();
     const std::vector<Axis> outer = axes_;
     std::vector<Axis> reduced;
     if (random_.chance(0.4)) {
@@ -158,7 +158,7 @@ class Drawer {
       for (int i = 0; i < count; ++i) {
         const Axis axis(fmt::format("r{}", i), random_.of(extents_));
         axes_.push_back(axis);
-        if (steps(axes_) > kMostSteps) {
+        if (steps(axes_) > most_steps_) {
           axes_.pop_back();
           continue;
         }
@@ -207,7 +207,7 @@ class Drawer {
 
   Value draw_operation(Value a, int depth) {
     const DType dtype = a.e.dtype();
-    switch (random_.below(12)) {
+    switch (random_.below(14)) {
       case 0:
       case 1:
       case 2: {
@@ -248,6 +248,11 @@ class Drawer {
         return {max(min(a.e, constant(dtype, random_.between(3, 100))),
                     constant(dtype, random_.between(0, 3))),
                 100, a.inexact};
+      case 11:
+      case 12: {
+        const Value b = draw_neighbours(dtype);
+        return {a.e + b.e, a.bound + b.bound, a.inexact || b.inexact};
+      }
       default:
         return is_signed(dtype) ? Value{abs(a.e), a.bound, a.inexact} : a;
     }
@@ -316,7 +321,29 @@ class Drawer {
       return {cast(dtype, random_.of(axes_)), most};
     }
     const Function& read = draw_function_to_read();
-    const Expr e = read_of(read);
+    return read_at(read, draw_indices(read), dtype);
+  }
+
+  // What stands beside one another, as windows and stencils read it.
+  Value draw_neighbours(DType dtype) {
+    const Function& read = draw_function_to_read();
+    const Shape& shape = read.tensor.op()->shape;
+    std::vector<Expr> indices = draw_indices(read);
+    if (indices.empty()) return read_at(read, indices, dtype);
+    const auto d = static_cast<size_t>(random_.below(static_cast<int>(shape.size())));
+    const Expr middle = indices[d], last = shape[d] - 1;
+    Value all = read_at(read, indices, dtype);
+    const int count = random_.between(1, 2);
+    for (int i = 0; i < count; ++i) {
+      indices[d] = clamp(middle + random_.between(-3, 3), 0, last);
+      const Value one = read_at(read, indices, dtype);
+      all = {all.e + one.e, all.bound + one.bound, all.inexact || one.inexact};
+    }
+    return all;
+  }
+
+  static Value read_at(const Function& read, const std::vector<Expr>& indices, DType dtype) {
+    const Expr e = read.tensor.at(indices);
     if (read.inexact && !is_float(dtype)) return {constant(dtype, 1), 1};
     double bound = read.bound;
     if (is_narrow(e.dtype())) bound = bound_of(e.dtype());
@@ -332,21 +359,29 @@ class Drawer {
     return random_.of(inputs_);
   }
 
-  Expr read_of(const Function& read) {
+  std::vector<Expr> draw_indices(const Function& read) {
     std::vector<Expr> indices;
     for (const Extent& extent : read.tensor.op()->shape) indices.push_back(draw_index(extent));
-    return read.tensor.at(indices);
+    return indices;
   }
 
   Expr draw_index(const Extent& extent) {
     std::vector<Axis> equal, twice, half;
+    std::vector<std::pair<Axis, int>> shorter;  // and by how much
     for (const Axis& axis : axes_) {
       if (axis.extent() == extent) equal.push_back(axis);
       if (axis.extent() == 2 * extent) twice.push_back(axis);
       if (2 * axis.extent() == extent) half.push_back(axis);
+      for (int by = 1; by <= kMostLonger; ++by) {
+        if (axis.extent() + by == extent) shorter.emplace_back(axis, by);
+      }
     }
     if (!twice.empty() && random_.chance(0.6)) return random_.of(twice) / 2;
     if (!half.empty() && random_.chance(0.6)) return random_.of(half) * 2 + random_.below(2);
+    if (!shorter.empty() && random_.chance(0.6)) {
+      const auto& [axis, by] = random_.of(shorter);
+      return axis + random_.between(0, by);
+    }
     if (!equal.empty() && random_.chance(0.8)) return of_equal(random_.of(equal), extent);
     if (axes_.empty()) return 0;
     const Expr last = extent - 1;
@@ -408,7 +443,9 @@ class Drawer {
   }
 
   static constexpr int64_t kMostSize = 37;
+  static constexpr int kMostLonger = 3;
 
+  int64_t most_steps_;
   RandomNumbers random_;
   std::vector<Extent> extents_;
   std::vector<Function> inputs_, functions_;
@@ -418,8 +455,17 @@ class Drawer {
 
 }  // namespace
 
-RandomComprehensions random_comprehensions(uint64_t seed, int index) {
-  return Drawer(seed, index).draw();
+ScheduleProgram random_comprehensions(uint64_t seed, int index, int64_t most_steps) {
+  return Drawer(seed, index, most_steps).draw(seed);
+}
+
+ScheduleProgram program_of_comprehensions(const Graph& graph, uint64_t seed) {
+  ScheduleProgram program{"comprehensions", graph, {}};
+  program.arguments = [seed](const Graph& of, const SizeValues& sizes) {
+    return comprehension_arguments(of, sizes, seed);
+  };
+  program.absolute = 1e-9;  // the sign of a zero is open where a maximum has both
+  return program;
 }
 
 TensorValues comprehension_arguments(const Graph& graph, const SizeValues& sizes, uint64_t seed) {
