@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -199,6 +200,27 @@ class PrepareForCode : public hi::IRMutator {
   std::vector<std::pair<std::string, Halide::Expr>> named_;  // for the statement at hand
 };
 
+// What frees memory early that is allocated around a statement, taken out of it.
+class FreesOfOthers : public hi::IRMutator {
+ public:
+  std::vector<Stmt> taken;
+
+ private:
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Allocate* op) override {
+    own_.insert(op->name);
+    return hi::IRMutator::visit(op);
+  }
+  Stmt visit(const hi::Free* op) override {
+    if (own_.count(op->name) > 0) return op;
+    taken.emplace_back(op);
+    return hi::Evaluate::make(0);
+  }
+
+  std::set<std::string> own_;
+};
+
 // LLVM takes longer for each loop of a function that has many. So of a block of many every few are
 // a function of their own: the body of a parallel loop of one step, which runs on the same thread.
 class SeparateLoops : public hi::IRMutator {
@@ -214,9 +236,13 @@ class SeparateLoops : public hi::IRMutator {
       if (list == nullptr) return hi::Block::make(part);
       rest = list->rest;
     }
-    Stmt alone = hi::For::make("part", 0, 1, hi::ForType::Parallel, Halide::Partition::Auto,
-                               Halide::DeviceAPI::None, hi::Block::make(part));
-    return hi::Block::make(alone, mutate(rest));
+    FreesOfOthers frees;  // a function cannot free what another one allocates
+    std::vector<Stmt> made = {hi::For::make("part", 0, 1, hi::ForType::Parallel,
+                                            Halide::Partition::Auto, Halide::DeviceAPI::None,
+                                            frees.mutate(hi::Block::make(part)))};
+    made.insert(made.end(), frees.taken.begin(), frees.taken.end());
+    made.push_back(mutate(rest));
+    return hi::Block::make(made);
   }
 };
 

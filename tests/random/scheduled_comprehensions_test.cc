@@ -162,5 +162,90 @@ INSTANTIATE_TEST_SUITE_P(All, ScheduledComprehensions,
                          testing::Combine(testing::Range(0, kLevelCount),
                                           testing::Range(0, kBatches)));
 
+// What random ones have found, as small as still shows it.
+struct FoundSchedule {
+  const char* name;
+  const char* text;
+  ScheduleLines lines;
+};
+
+class FoundScheduledComprehensions : public testing::TestWithParam<std::tuple<FoundSchedule, int>> {
+ protected:
+  void SetUp() override { SKIP_UNLESS_IT_RUNS(level_of(std::get<1>(GetParam()))); }
+};
+
+TEST_P(FoundScheduledComprehensions, AreComputedAsTheyAreWritten) {
+  const auto& [found, level] = GetParam();
+  ScheduleProgram program =
+      program_of_comprehensions(parse_graph(std::string("emulsion graph 1\n") + found.text), kSeed);
+  program.runs = {{}};
+  for (const std::string& name : program.graph.sizes()) {
+    std::vector<SizeValues> longer;
+    for (const SizeValues& sizes : program.runs) {
+      for (const int64_t value : {0, 1, 2, 3, 7, 17, 37}) {
+        longer.push_back(sizes);
+        longer.back()[name] = value;
+      }
+    }
+    program.runs = longer;
+  }
+  CompileOptions options;
+  for (const bool checked : {false, true}) {
+    options.checked = checked;
+    EXPECT_NO_THROW(check_schedule(program, found.lines, options, level_of(level)));
+  }
+}
+
+const FoundSchedule kFound[] = {
+    // A piece of a partitioned loop prefetched what only another piece reads.
+    {"APieceThatDoesNotReadWhatIsPrefetched",
+     "size W\n"
+     "input x: i16[W]\n"
+     "y[i: W] = select(i > 6, f64(i), f64(x[max(min(i - 2, W - 1), 0)]))\n"
+     "output y\n",
+     {"y.prefetch(x, i, 2)", "y.partition(i)"}},
+    // Halide's vectorizer has no mask of many lanes for a load of one element, which says where
+    // another is.
+    {"OneElementThatSaysWhereInMaskedLanes",
+     "size H\n"
+     "input x: f32[H, 2*H, 2*H]\n"
+     "f[i: 5, j: 5, k: 2*H] = x[k / 2, k, max(min(i32(x[0, k, k]), 1), 0)]\n"
+     "y[i: 5, j: 5, k: 2*H] = f[i, j, k] + f32(1)\n"
+     "output y\n",
+     {"f.vectorize(j, 2, predicate_loads)"}},
+    // Halide wrote every second lane of what is one element, made of all lanes.
+    {"LanesOfRemaindersThatAreAddedUp",
+     "y[i: 9, j: 20] = min(r: 6, k: 4) k % 2\n"
+     "output y\n",
+     {"y.atomic()", "y.vectorize(k)"}},
+    // Beyond the domain what is read inside an index was read at the end of the domain, and was not
+    // stored there.
+    {"AnIndexFromWhatIsCopiedBeyondTheDomain",
+     "size W\n"
+     "input x: i32[15, 32]\n"
+     "input t: i16[15, 15, 32]\n"
+     "f[i: W, j: 32] = x[max(min(i32(t[0, 1, j]), 14), 0), j]\n"
+     "y[i: 15, j: W] = f[0, max(i * 2 - 3, 0)]\n"
+     "output y\n",
+     {"f.compute_at(y, j)", "f.copy_in(t, copy)", "copy.compute_at(f, j)"}},
+    // Of a block of many loops each part is a function, and one freed what was allocated around it.
+    {"ABlockOfManyLoopsBehindWhatIsDoneWith",
+     "size W\n"
+     "input x: f32[200, 64]\n"
+     "f[i: 100] = x[i * 2 + 1, 0]\n"
+     "y[i: 64, j: W] = f[0]\n"
+     "output y\n",
+     {"y.copy_in(f, first)", "first.compute_at(y, i)", "f.copy_in(x, copy)", "first.store_root()",
+      "y.unroll(i)"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, FoundScheduledComprehensions,
+                         testing::Combine(testing::ValuesIn(kFound),
+                                          testing::Range(0, kLevelCount)),
+                         [](const auto& info) {
+                           return fmt::format("{}_v{}", std::get<0>(info.param).name,
+                                              std::get<1>(info.param) + 2);
+                         });
+
 }  // namespace
 }  // namespace emulsion
