@@ -207,7 +207,7 @@ class Drawer {
 
   Value draw_operation(Value a, int depth) {
     const DType dtype = a.e.dtype();
-    switch (random_.below(14)) {
+    switch (random_.below(16)) {
       case 0:
       case 1:
       case 2: {
@@ -253,6 +253,9 @@ class Drawer {
         const Value b = draw_neighbours(dtype);
         return {a.e + b.e, a.bound + b.bound, a.inexact || b.inexact};
       }
+      case 13:
+      case 14:
+        return draw_border(a);
       default:
         return is_signed(dtype) ? Value{abs(a.e), a.bound, a.inexact} : a;
     }
@@ -342,6 +345,27 @@ class Drawer {
     return all;
   }
 
+  // What is there as far as it goes, and behind or before that something else.
+  Value draw_border(const Value& otherwise) {
+    const Function& read = draw_function_to_read();
+    std::vector<Expr> indices = draw_indices(read);
+    if (axes_.empty() || indices.empty()) return otherwise;
+    const auto d = static_cast<size_t>(random_.below(static_cast<int>(indices.size())));
+    const Extent& extent = read.tensor.op()->shape[d];
+    const Axis& axis = random_.of(axes_);
+    const int distance = random_.between(0, 3);
+    Expr inside = axis + distance < extent;
+    indices[d] = axis + distance;
+    if (random_.chance(0.6)) {
+      indices[d] = axis - distance;
+      inside = axis >= distance;
+      if (!(axis.extent() == extent)) inside = inside && axis - distance < extent;
+    }
+    const Value there = read_at(read, indices, otherwise.e.dtype());
+    return {select(inside, there.e, otherwise.e), std::max(there.bound, otherwise.bound),
+            there.inexact || otherwise.inexact};
+  }
+
   static Value read_at(const Function& read, const std::vector<Expr>& indices, DType dtype) {
     const Expr e = read.tensor.at(indices);
     if (read.inexact && !is_float(dtype)) return {constant(dtype, 1), 1};
@@ -368,6 +392,7 @@ class Drawer {
   Expr draw_index(const Extent& extent) {
     std::vector<Axis> equal, twice, half;
     std::vector<std::pair<Axis, int>> shorter;  // and by how much
+    std::vector<Expr> windows;                  // of two axes
     for (const Axis& axis : axes_) {
       if (axis.extent() == extent) equal.push_back(axis);
       if (axis.extent() == 2 * extent) twice.push_back(axis);
@@ -375,7 +400,15 @@ class Drawer {
       for (int by = 1; by <= kMostLonger; ++by) {
         if (axis.extent() + by == extent) shorter.emplace_back(axis, by);
       }
+      for (const Axis& other : axes_) {
+        if (other.name() == axis.name()) continue;
+        if (axis.extent() + other.extent() - 1 == extent) windows.push_back(axis + other);
+        if (2 * axis.extent() == extent && other.extent() == 2) {
+          windows.push_back(axis * 2 + other);
+        }
+      }
     }
+    if (!windows.empty() && random_.chance(0.6)) return random_.of(windows);
     if (!twice.empty() && random_.chance(0.6)) return random_.of(twice) / 2;
     if (!half.empty() && random_.chance(0.6)) return random_.of(half) * 2 + random_.below(2);
     if (!shorter.empty() && random_.chance(0.6)) {
@@ -391,7 +424,9 @@ class Drawer {
       return clamp(place, 0, last);
     }
     const Axis& axis = random_.of(axes_);
-    return clamp(axis * random_.between(1, 2) + random_.between(-3, 3), 0, last);
+    Expr place = axis * random_.between(1, 2) + random_.between(-3, 3);
+    if (random_.chance(0.2)) place = place + random_.of(axes_);
+    return clamp(place, 0, last);
   }
 
   Expr of_equal(const Axis& axis, const Extent& extent) {
@@ -457,30 +492,6 @@ class Drawer {
 
 ScheduleProgram random_comprehensions(uint64_t seed, int index, int64_t most_steps) {
   return Drawer(seed, index, most_steps).draw(seed);
-}
-
-ScheduleProgram program_of_comprehensions(const Graph& graph, uint64_t seed) {
-  ScheduleProgram program{"comprehensions", graph, {}};
-  program.arguments = [seed](const Graph& of, const SizeValues& sizes) {
-    return comprehension_arguments(of, sizes, seed);
-  };
-  program.absolute = 1e-9;  // the sign of a zero is open where a maximum has both
-  return program;
-}
-
-TensorValues comprehension_arguments(const Graph& graph, const SizeValues& sizes, uint64_t seed) {
-  TensorValues arguments;
-  for (const OpPtr& op : graph.arguments()) {
-    std::vector<int64_t> shape;
-    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate(sizes));
-    int low = -8, high = 8;
-    if (is_narrow(op->dtype)) {
-      low = op->dtype == DType::i8 ? -128 : op->dtype == DType::i16 ? -32768 : 0;
-      high = op->dtype == DType::i8 ? 127 : op->dtype == DType::u8 ? 255 : 32767;
-    }
-    arguments[op->name] = random_integers(op->dtype, shape, ++seed, low, high);
-  }
-  return arguments;
 }
 
 }  // namespace emulsion
