@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -38,7 +39,7 @@ namespace emulsion {
 namespace {
 
 constexpr uint64_t kSeed = 20261127;
-constexpr int kGraphs = 90;
+constexpr int kGraphs = 360;
 constexpr int kSchedules = 2;         // of each graph
 constexpr int64_t kMostSteps = 6000;  // of one comprehension
 // Of a run: interpreters walk them, several times. What is computed again and again has more.
@@ -156,6 +157,13 @@ TEST_P(ScheduledComprehensions, AreComputedAsTheyAreWritten) {
   fmt::print("seed {}: {} graphs, {} schedules run, {} too long to be run, {} refusals\n",
              base_seed(), numbers.size(), total.schedules, total.too_long, total.refused);
   for (const auto& [kind, count] : total.kinds) fmt::print("{:6} {}\n", count, kind);
+  if (std::getenv("EMULSION_GRAPH") != nullptr) return;
+  // The least that is tested: of a few graphs some have none of these.
+  const auto graphs = static_cast<int>(numbers.size());
+  EXPECT_GE(total.schedules, 2 * graphs);
+  EXPECT_GE(total.kinds["compute_at"], graphs / 2);
+  EXPECT_GE(total.kinds["vectorize"], graphs / 4);
+  EXPECT_GE(total.kinds["store_root"] + total.kinds["store_at"], graphs / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScheduledComprehensions,
@@ -182,7 +190,7 @@ TEST_P(FoundScheduledComprehensions, AreComputedAsTheyAreWritten) {
   for (const std::string& name : program.graph.sizes()) {
     std::vector<SizeValues> longer;
     for (const SizeValues& sizes : program.runs) {
-      for (const int64_t value : {0, 1, 2, 3, 7, 17, 37}) {
+      for (const int64_t value : {0, 1, 2, 7, 37}) {
         longer.push_back(sizes);
         longer.back()[name] = value;
       }
