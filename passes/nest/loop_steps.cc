@@ -78,6 +78,13 @@ std::optional<int64_t> frequent_quotient(int64_t least, int64_t most, int64_t by
   return best;
 }
 
+// Whether half of the sum of what `a` is the greatest of is more than b - 1: the greatest is a whole
+// number, and no less than that half. max(2 * H - 1, 0) >= H.
+bool is_half_at_least(const Expr& a, const Expr& b) {
+  const auto x = as_extent(a->args[0]), y = as_extent(a->args[1]), z = as_extent(b);
+  return x && y && z && never_negative(*x + *y - *z - *z + Extent(1));
+}
+
 }  // namespace
 
 Expr floor_of(const Extent& dividend, int64_t divisor) {
@@ -91,6 +98,7 @@ bool at_least(const Expr& a, const Expr& b) {
   if (a->op == ExprOp::max && (at_least(a->args[0], b) || at_least(a->args[1], b))) return true;
   if (b->op == ExprOp::max) return at_least(a, b->args[0]) && at_least(a, b->args[1]);
   if (a->op == ExprOp::min) return at_least(a->args[0], b) && at_least(a->args[1], b);
+  if (a->op == ExprOp::max && is_half_at_least(a, b)) return true;
   if (const auto least = constant_value(a), most = most_of(b); least && most && *least >= *most) {
     return true;
   }

@@ -1,30 +1,10 @@
 #include <cstdint>
-#include <utility>
 #include <vector>
 
+#include "tests/random/comprehension_types.h"
 #include "tests/random/random_comprehensions.h"
 
 namespace emulsion {
-namespace {
-
-// The least and the greatest value of an argument.
-std::pair<int, int> range_of(DType dtype) {
-  switch (dtype) {
-    case DType::i8:
-      return {-128, 127};
-    case DType::u8:
-      return {0, 255};
-    case DType::i16:
-      return {-32768, 32767};
-    case DType::u16:
-      return {0, 32767};
-    default:
-      return {-8, 8};
-  }
-}
-
-}  // namespace
-
 ScheduleProgram program_of_comprehensions(const Graph& graph, uint64_t seed) {
   ScheduleProgram program{"comprehensions", graph, {}};
   program.arguments = [seed](const Graph& of, const SizeValues& sizes) {
@@ -39,7 +19,7 @@ TensorValues comprehension_arguments(const Graph& graph, const SizeValues& sizes
   for (const OpPtr& op : graph.arguments()) {
     std::vector<int64_t> shape;
     for (const Extent& extent : op->shape) shape.push_back(extent.evaluate(sizes));
-    const auto [low, high] = range_of(op->dtype);
+    const auto [low, high] = range_of_arguments(op->dtype);
     arguments[op->name] = random_integers(op->dtype, shape, ++seed, low, high);
   }
   return arguments;

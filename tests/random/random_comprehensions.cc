@@ -14,6 +14,7 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/tensor.h"
+#include "tests/random/comprehension_types.h"
 #include "tests/random/random_numbers.h"
 
 namespace emulsion {
@@ -21,35 +22,6 @@ namespace {
 
 constexpr int kMostOperations = 12;    // of one body
 constexpr double kMostInexact = 1000;  // of a product with what is no whole number
-
-const std::vector<DType>& value_types() {
-  static const std::vector<DType> types = {DType::u8,  DType::i8,  DType::u16, DType::i16,
-                                           DType::i32, DType::f32, DType::f32, DType::f64};
-  return types;
-}
-
-// How large a value of the type may be: sums of whole numbers below it are exact in any order, and
-// narrow integers wrap around.
-double limit_of(DType dtype) {
-  switch (dtype) {
-    case DType::i32:
-      return 1 << 24;  // times what draw_narrowed() takes
-    case DType::f32:
-      return 1 << 20;
-    case DType::f64:
-      return 1LL << 40;
-    default:
-      return 1 << 16;
-  }
-}
-
-// Of any value of a narrow type.
-double bound_of(DType dtype) {
-  if (dtype == DType::u8) return 255;
-  return dtype == DType::i8 ? 128 : 1 << 16;
-}
-
-bool is_narrow(DType dtype) { return !is_float(dtype) && dtype != DType::i32; }
 
 struct Value {
   Expr e;
@@ -116,7 +88,7 @@ class Drawer {
       Shape shape;
       const int rank = random_.between(1, 3);
       for (int d = 0; d < rank; ++d) shape.push_back(random_.of(extents_));
-      const DType dtype = random_.of(value_types());
+      const DType dtype = random_.chance(0.1) ? DType::boolean : random_.of(value_types());
       inputs_.push_back(
           {input(fmt::format("x{}", i), dtype, shape), is_narrow(dtype) ? 65536.0 : 8});
     }
@@ -166,6 +138,7 @@ class Drawer {
       }
     }
     left_ = kMostOperations;
+    if (reduced.empty() && random_.chance(0.1)) return {compute(name, outer, draw_condition()), 1};
     const DType dtype = random_.of(value_types());
     Value body = draw_value(dtype, random_.between(1, 3));
     if (!reduced.empty()) body = draw_reduction(reduced, body);
@@ -182,6 +155,9 @@ class Drawer {
         return {reduce_max(reduced, body.e), body.bound, body.inexact};
       case 1:
         return {reduce_min(reduced, body.e), body.bound, body.inexact};
+      case 2:  // of others no number of factors is exact
+        if (is_narrow(body.e.dtype())) return {product(reduced, body.e), body.bound};
+        [[fallthrough]];
       default:
         if (!is_narrow(body.e.dtype())) body = held(body, limit_of(body.e.dtype()) / terms);
         return {sum(reduced, body.e), body.bound * terms, body.inexact};
@@ -196,8 +172,6 @@ class Drawer {
     return {clamp(value.e, constant(dtype, is_signed(dtype) ? -end : 0), constant(dtype, end)), end,
             value.inexact};
   }
-
-  static bool is_signed(DType dtype) { return dtype != DType::u8 && dtype != DType::u16; }
 
   Value draw_value(DType dtype, int depth) {
     if (depth == 0 || --left_ < 0) return draw_leaf(dtype);
@@ -273,6 +247,7 @@ class Drawer {
 
   Value draw_series(const Value& a) {
     const Value small = held(a, 4);
+    if (!a.inexact && random_.chance(0.4)) return draw_whole(a);
     switch (random_.below(4)) {
       case 0:
         return {exp(small.e), 55 * small.bound, true};
@@ -285,13 +260,34 @@ class Drawer {
     }
   }
 
+  // Of halves, whole numbers again.
+  Value draw_whole(const Value& a) {
+    const Expr half = a.e / constant(a.e.dtype(), 2);
+    switch (random_.below(4)) {
+      case 0:
+        return {floor(half), a.bound};
+      case 1:
+        return {ceil(half), a.bound};
+      case 2:
+        return {round(half), a.bound};
+      default:
+        return {trunc(half), a.bound};
+    }
+  }
+
   // Of places, or of data.
   Expr draw_condition() {
     if (axes_.empty() || random_.chance(0.3)) {
       const DType dtype = random_.of(value_types());
       const Value a = draw_leaf(dtype), b = draw_leaf(dtype);
       if (a.inexact || b.inexact) return Expr(0) < Expr(1);
-      return random_.chance(0.5) ? a.e < b.e : a.e == b.e;
+      const int kind = random_.below(4);
+      return kind == 0 ? a.e != b.e : kind == 1 ? a.e == b.e : a.e < b.e;
+    }
+    for (const Function& f : functions_) {
+      if (f.tensor.op()->dtype != DType::boolean || random_.chance(0.5)) continue;
+      const Expr holds = f.tensor.at(draw_indices(f));
+      return random_.chance(0.5) ? holds : !holds;
     }
     const Axis& axis = random_.of(axes_);
     const int place = random_.between(0, 9);

@@ -236,6 +236,13 @@ const FoundSchedule kFound[] = {
      "y[i: 15, j: W] = f[0, max(i * 2 - 3, 0)]\n"
      "output y\n",
      {"f.compute_at(y, j)", "f.copy_in(t, copy)", "copy.compute_at(f, j)"}},
+    // A piece that no size gives a step was a loop all the same.
+    {"APieceThatNoSizeGivesAStep",
+     "size H\n"
+     "input x: i8[2*H]\n"
+     "y[i: H] = sum(r: 2*H) select(r <= i, x[r], 3i8)\n"
+     "output y\n",
+     {"y.partition(i)"}},
     // Of a block of many loops each part is a function, and one freed what was allocated around it.
     {"ABlockOfManyLoopsBehindWhatIsDoneWith",
      "size W\n"

@@ -64,6 +64,13 @@ TEST(LoopSteps, ASizeIsNoNumber) {
   EXPECT_FALSE(at_least(size_value("B"), size_value("C")));
 }
 
+TEST(LoopSteps, TheGreaterOfTwoIsNoLessThanHalfOfTheirSum) {
+  const Expr b = size_value("B");
+  EXPECT_TRUE(at_least(max(b * 2 - 1, 0), b));
+  EXPECT_FALSE(at_least(max(b * 2 - 2, 0), b));  // at B = 1
+  EXPECT_FALSE(at_least(min(b * 2 - 1, 0), b));
+}
+
 // max(v - 3, 0) and min(v, B - 1) where v is a step of a loop.
 TEST(LoopSteps, ClampsAreIdleAtSomeSteps) {
   const std::map<std::string, Range> others;
