@@ -88,7 +88,10 @@ bool is_half_at_least(const Expr& a, const Expr& b) {
 }  // namespace
 
 Expr floor_of(const Extent& dividend, int64_t divisor) {
-  if (auto exact = dividend.exact_quotient(divisor)) return extent_value(*exact);
+  const int64_t number = dividend.constant_term();
+  if (auto exact = (dividend - Extent(number)).exact_quotient(divisor)) {
+    return extent_value(*exact + Extent(floor_quotient(number, divisor)));
+  }
   return simplify_index(extent_value(dividend) / int_constant(divisor));
 }
 

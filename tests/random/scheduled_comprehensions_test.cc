@@ -243,6 +243,12 @@ const FoundSchedule kFound[] = {
      "y[i: H] = sum(r: 2*H) select(r <= i, x[r], 3i8)\n"
      "output y\n",
      {"y.partition(i)"}},
+    {"AnEdgeThatNoSizeGivesAStep",
+     "size H\n"
+     "input x: f32[2*H]\n"
+     "y[i: H] = x[max(min(i * 2 - 2, 2 * H - 1), 0)]\n"
+     "output y\n",
+     {"y.partition(i)"}},
     // Of a block of many loops each part is a function, and one freed what was allocated around it.
     {"ABlockOfManyLoopsBehindWhatIsDoneWith",
      "size W\n"

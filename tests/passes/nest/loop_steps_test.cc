@@ -52,6 +52,13 @@ TEST(LoopSteps, QuotientsOfOneDivisorAreApartByNoMoreThanTheirDividendsTell) {
   EXPECT_FALSE(at_least(int_constant(1), more));
 }
 
+TEST(LoopSteps, ANumberComesOutOfAQuotient) {
+  const Extent b = Extent::size("B");
+  EXPECT_EQ(to_string(floor_of(2 * b + 3, 2)), "B + 1");
+  EXPECT_EQ(to_string(floor_of(2 * b - 1, 2)), "B - 1");
+  EXPECT_EQ(to_string(floor_of(b + 2, 2)), "(B + 2) / 2");
+}
+
 TEST(LoopSteps, ARemainderIsBelowItsDivisor) {
   const Expr remainder = size_value("B") % 4;
   EXPECT_TRUE(at_least(int_constant(3), remainder));
