@@ -11,7 +11,6 @@
 #include "passes/index/index_table.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/loop_steps.h"
-#include "passes/nest/prefetch_box.h"
 #include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
 
@@ -185,15 +184,6 @@ struct Steps {
 // of many parts that are joined, each piece then looks at its own choice alone.
 using LaterBodies = std::unordered_map<const UopNode*, Expr>;
 
-// What nothing inside reads any more is not prefetched.
-void drop_idle_prefetches(const LoopNest& nest, Loop* loop) {
-  std::vector<Prefetch>& all = loop->prefetches;
-  const auto is_idle = [&](const Prefetch& prefetch) {
-    return !reads_inside(nest, *loop->body, prefetch.buffer);
-  };
-  all.erase(std::remove_if(all.begin(), all.end(), is_idle), all.end());
-}
-
 // Writes the bodies of the uOps inside a piece. `later`: as the pieces before it left them.
 class Chooser : public NestMutator {
  public:
@@ -201,14 +191,6 @@ class Chooser : public NestMutator {
       : nest_(nest), turns_(turns), steps_(steps), later_(*later) {}
 
  private:
-  NodePtr mutate_loop(const NodePtr& node, const Loop& loop) override {
-    const NodePtr inside = mutate_inside(node);
-    if (inside == node || loop.prefetches.empty()) return inside;
-    Loop made = *inside->as<Loop>();
-    drop_idle_prefetches(nest_, &made);
-    return make_node(std::move(made));
-  }
-
   NodePtr mutate_uop(const NodePtr& node, const UopNode& uop) override {
     if (uop.part == Part::init) return node;
     done_.clear();
@@ -351,7 +333,6 @@ std::vector<LoopPiece> split_at_choices(const LoopNest& nest,
       piece.min = begin;
       piece.extent = steps_between(begin, end);
       piece.body = Chooser(nest, finder.turns, steps, &later).mutate(loop.body);
-      drop_idle_prefetches(nest, &piece);
       changed = changed || piece.body != loop.body;
       pieces.push_back({std::move(piece), end});
       begin = next;

@@ -212,6 +212,11 @@ const FoundSchedule kFound[] = {
      "y[i: W] = select(i > 6, f64(i), f64(x[max(min(i - 2, W - 1), 0)]))\n"
      "output y\n",
      {"y.prefetch(x, i, 2)", "y.partition(i)"}},
+    {"ALoopAroundOneThatDoesNotReadWhatIsPrefetched",
+     "input x: i8[100, 3]\n"
+     "y[i: 16, j: 16] = select(j + 1 < 100, 0f, f32(x[1, 1]))\n"
+     "output y\n",
+     {"y.prefetch(x, i, 2)", "y.partition(j)"}},
     // Halide's vectorizer has no mask of many lanes for a load of one element, which says where
     // another is.
     {"OneElementThatSaysWhereInMaskedLanes",
