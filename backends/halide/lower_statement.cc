@@ -102,6 +102,11 @@ class MaskVectors : public hi::IRMutator {
     return hi::Store::make(op->name, MasksOfOneElement(lanes_).mutate(op->value), op->index,
                            op->param, op->predicate, op->alignment);
   }
+  // In checked code: of an index that is data.
+  Stmt visit(const hi::AssertStmt* op) override {
+    MasksOfOneElement masks(lanes_);
+    return hi::AssertStmt::make(masks.mutate(op->condition), masks.mutate(op->message));
+  }
 
   std::vector<Lanes> lanes_;  // outermost first
 };

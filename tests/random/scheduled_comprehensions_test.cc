@@ -226,6 +226,14 @@ const FoundSchedule kFound[] = {
      "y[i: 5, j: 5, k: 2*H] = f[i, j, k] + f32(1)\n"
      "output y\n",
      {"f.vectorize(j, 2, predicate_loads)"}},
+    // The same of the indices that checked code asks about.
+    {"OneElementThatSaysWhereOfARunTimeSize",
+     "size H\n"
+     "input x: f64[H, H]\n"
+     "f[i: H, j: H] = x[max(min(i32(x[j, j]), H - 1), 0), j]\n"
+     "y[i: H, j: H] = f[i, j] + 1d\n"
+     "output y\n",
+     {"f.vectorize(i, 3, predicate_loads)"}},
     // Halide wrote every second lane of what is one element, made of all lanes.
     {"LanesOfRemaindersThatAreAddedUp",
      "y[i: 9, j: 20] = min(r: 6, k: 4) k % 2\n"
