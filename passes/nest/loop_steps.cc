@@ -78,8 +78,8 @@ std::optional<int64_t> frequent_quotient(int64_t least, int64_t most, int64_t by
   return best;
 }
 
-// Whether half of the sum of what `a` is the greatest of is more than b - 1: the greatest is a whole
-// number, and no less than that half. max(2 * H - 1, 0) >= H.
+// Whether half of the sum of what `a` is the greatest of is more than b - 1: the greatest is a
+// whole number, and no less than that half. max(2 * H - 1, 0) >= H.
 bool is_half_at_least(const Expr& a, const Expr& b) {
   const auto x = as_extent(a->args[0]), y = as_extent(a->args[1]), z = as_extent(b);
   return x && y && z && never_negative(*x + *y - *z - *z + Extent(1));
