@@ -280,7 +280,7 @@ class UsefulPrefetches : public NestMutator {
     const auto is_idle = [&](const Prefetch& prefetch) {
       return !reads_inside(nest_, *loop.body, prefetch.buffer);
     };
-    const NodePtr inside = mutate_inside(node);
+    NodePtr inside = mutate_inside(node);
     if (std::none_of(loop.prefetches.begin(), loop.prefetches.end(), is_idle)) return inside;
     Loop made = *inside->as<Loop>();
     std::vector<Prefetch>& all = made.prefetches;
