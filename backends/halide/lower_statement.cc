@@ -11,6 +11,7 @@
 
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
+#include "backends/halide/even_bytes.h"
 #include "backends/halide/llvm_options.h"
 #include "backends/halide/masked_stores.h"
 #include "backends/halide/narrow_masks.h"
@@ -400,7 +401,8 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::simplify(s);
   s = hi::hoist_loop_invariant_values(s);
   s = hi::hoist_loop_invariant_if_statements(s);
-  // After the last simplification, which would make divisions of the shifts again.
+  // After the last simplification, which would make products and divisions of the shifts again.
+  s = double_bytes_in_pairs(s);
   s = hi::find_intrinsics(NamesInFront().mutate(s));
   s = hi::hoist_prefetches(s);
   return s;
