@@ -122,8 +122,8 @@ class BodyChecker {
     return branches_.size() - 1;
   }
 
-  // Of a tensor whose extent is 0 no clamp makes an index: what reads it may stand only where nobody
-  // goes, as with numbers in the place of sizes.
+  // Of a tensor whose extent is 0 no clamp makes an index: what reads it may stand only where
+  // nobody goes, as with numbers in the place of sizes.
   Expr without_sides_never_taken(const Expr& body) const {
     return transform(body, [&](const Expr& e) {
       for (const bool holds : {true, false}) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "dsl/fitting_name.h"
 #include "dsl/schedule_axes.h"
 #include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
@@ -207,8 +208,9 @@ std::string fresh_axis(const Op& op, const std::string& wanted) {
   auto taken = [&](const std::string& name) {
     return axis_index(op.axes, name) || axis_index(op.reduction_axes, name);
   };
-  std::string name = wanted;
-  for (int i = 1; taken(name); ++i) name = wanted + std::to_string(i);
+  const std::string fitting = fitting_name(wanted);
+  std::string name = fitting;
+  for (int i = 1; taken(name); ++i) name = fitting + std::to_string(i);
   return name;
 }
 
@@ -216,8 +218,9 @@ std::string fresh_stage(const Schedule& schedule, const std::string& wanted) {
   const auto is_taken = [&](const std::string& name) {
     return schedule.graph().has_name(name) || schedule.find(name) != nullptr;
   };
-  std::string name = wanted;
-  for (int i = 1; is_taken(name); ++i) name = wanted + std::to_string(i);
+  const std::string fitting = fitting_name(wanted);
+  std::string name = fitting;
+  for (int i = 1; is_taken(name); ++i) name = fitting + std::to_string(i);
   return name;
 }
 

@@ -385,8 +385,7 @@ class ReadScatter {
     if (count != Extent(1)) summed.emplace_back(inner, count);
     std::vector<Axis> scope = element_;
     scope.insert(scope.end(), summed.begin(), summed.end());
-    const Expr place =
-        summed.empty() ? extent_value(first) : summed[0] + extent_value(first);
+    const Expr place = summed.empty() ? extent_value(first) : summed[0] + extent_value(first);
     const IndexFacts facts(scope);
     const Extent all = clamps_[d]->most - clamps_[d]->least + Extent(1);
     std::vector<Expr> conditions;
@@ -396,8 +395,8 @@ class ReadScatter {
     if (!undecided(&conditions, facts)) return zero_of(e);
     Expr value = replace_axis(e, inner, place);
     if (!conditions.empty()) value = select(conjunction(conditions), value, zero_of(value));
-    const Expr total =
-        summed.empty() ? settled_over(element_, value) : summed_over(element_, summed, value, name_);
+    const Expr total = summed.empty() ? settled_over(element_, value)
+                                      : summed_over(element_, summed, value, name_);
     return select(element_[d] == extent_value(end), total, zero_of(total));
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
@@ -121,6 +122,44 @@ TEST(NestPasses, LeaveANestThatVerifiesAndThatTheyDoNotChangeAgain) {
   EXPECT_NE(to_string(nest), to_string(partitioned()));
   EXPECT_NO_THROW(verify_nest(nest));
   EXPECT_EQ(run_nest_passes(nest).root, nest.root);
+}
+
+// Schedules name what they make after what they make it of.
+TEST(Pipeline, TakesEveryLegalName) {
+  const Extent rows = Extent::size("B_");
+  const Axis i("i_", 64), j(std::string(128, 'j'), 64),
+      k("k_", Extent::size(std::string(128, 'K')));
+  for (const std::string& name : {std::string("y_"), std::string(127, 'y') + "_"}) {
+    const Tensor x = input("x_", f32, {rows, 40}), c = input("c_", i32, {k.extent()});
+    const Tensor w = weight(std::string(127, 'w') + "_", f32, {40, 64});
+    const Tensor p = input("p_", f32, {64, k.extent()}), q = input("q_", f32, {k.extent(), 64});
+    Func product(name), count(name);
+    product(i, j) = max(sum(k, p(i, k) * q(k, j)) + 1.0f, 0.0f) + reduce_max(k, p(i, k));
+    count(i) = sum(k, cast(i32, c(k) == i));
+    for (const Graph& graph :
+         {Graph(matmul(x, w, name)), Graph(product), Graph(count), Graph(softmax(x, 1, name)),
+          Graph(sum(p, {1}, false, name)), Graph(sum(q, {0}, false, name)),
+          Graph({compute("", {i}, count(i) + 1, name), compute("", {i}, count(i) + 2, name)})}) {
+      EXPECT_EQ(to_string(parse_graph(to_string(graph))), to_string(graph));
+      for (const char* target : {"x86-64-v2", "x86-64-v4"}) {
+        const Lowered lowered = run_pipeline(graph, Target::parse(target));
+        EXPECT_EQ(parse_schedule(to_string(lowered.schedule), lowered.grouped), lowered.schedule);
+        verify_nest(lowered.nest);
+      }
+    }
+  }
+}
+
+// A weight of that name could not be packed beside them.
+TEST(Pipeline, TakesTheNameThatAPackedWeightWouldHave) {
+  const Tensor x = input("x", f32, {8, 40}), w = weight("w", f32, {40, 64});
+  const std::string one = to_string(run_pipeline(matmul(x, w, "y"), kTarget).schedule);
+  EXPECT_NE(one.find("pack(w, "), std::string::npos);
+  const std::string taken = to_string(run_pipeline(matmul(x, w, "w_packed"), kTarget).schedule);
+  EXPECT_EQ(taken.find("pack(w, "), std::string::npos);
+  const Tensor twin = weight("w_", f32, {40, 64});
+  const Lowered both = run_pipeline(Graph({matmul(x, w, "y"), matmul(x, twin, "z")}), kTarget);
+  EXPECT_EQ(both.nest.packs.size(), 1u);
 }
 
 TEST(NestPasses, EachLeavesANestThatVerifies) {

@@ -21,7 +21,7 @@ namespace emulsion {
 namespace {
 
 constexpr int64_t kMostSize = 9;
-constexpr int64_t kMostSteps = 500;     // of one comprehension: the interpreter walks them
+constexpr int64_t kMostSteps = 500;      // of one comprehension: the interpreter walks them
 constexpr int64_t kMostElements = 3000;  // of an input
 constexpr double kMostBound = 6;         // beyond it a value is made smaller
 
@@ -294,8 +294,8 @@ class Maker {
         const Tensor mask = input(fmt::format("m{}", next_input_++), DType::boolean, outer_shape());
         return mask.at(outer_values());
       }
-      const Source a = random_.chance(0.5) || inputs_.empty() ? new_input(outer_shape())
-                                                               : random_.of(inputs_);
+      const Source a =
+          random_.chance(0.5) || inputs_.empty() ? new_input(outer_shape()) : random_.of(inputs_);
       return any_read(a) < number(0.25);
     }
     const Axis& axis = random_.of(axes_);
@@ -345,7 +345,8 @@ class Maker {
     std::vector<Source> sources = functions_;
     if (sources.empty() || random_.chance(0.4)) {
       sources = inputs_;
-      if (sources.empty()) sources.push_back(new_input({random_.of(extents_), random_.of(extents_)}));
+      if (sources.empty())
+        sources.push_back(new_input({random_.of(extents_), random_.of(extents_)}));
     }
     const Source read = random_.of(sources);
     return {any_read(read), read.bound};
@@ -420,7 +421,8 @@ class Maker {
       if (axis.extent() == 2 * extent) twice.push_back(axis);
       if (2 * axis.extent() == extent) half.push_back(axis);
     }
-    if (axes_.empty()) return extent.as_constant() ? random_.below(static_cast<int>(*extent.as_constant())) : 0;
+    if (axes_.empty())
+      return extent.as_constant() ? random_.below(static_cast<int>(*extent.as_constant())) : 0;
     if (!twice.empty() && random_.chance(0.5)) return random_.of(twice) / 2;
     if (!half.empty() && random_.chance(0.5)) {
       const Axis axis = random_.of(half);

@@ -25,7 +25,8 @@ struct GradientProgram {
 // Number `index` of a run from `seed`; with f32 for f64 it is the same program.
 GradientProgram random_gradient_program(uint64_t seed, int index, DType dtype);
 
-// Every argument: floats that f32 holds, of both signs and all different; whole numbers; conditions.
+// Every argument: floats that f32 holds, of both signs and all different; whole numbers;
+// conditions.
 TensorValues gradient_arguments(const Graph& graph, const SizeValues& sizes, uint64_t seed);
 
 }  // namespace emulsion

@@ -43,8 +43,9 @@ constexpr const char* kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 constexpr int kLevelCount = 3;
 constexpr int kBatches = 3;  // of each level
 constexpr uint64_t kSeed = 20261128;
-constexpr int kGraphs = 180;
+constexpr int kGraphs = 120;
 constexpr int64_t kMostNodesOfTwo = 250;
+constexpr int64_t kMostNodesToCompile = 1000;
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 
@@ -66,8 +67,8 @@ Target target_of(int index) {
 }
 
 struct Differentiated {
-  Graph graph;                                   // the outputs, then the gradients
-  std::map<std::string, std::string> gradients;  // of each tensor, the name of its gradient
+  Graph graph;                                    // the outputs, then the gradients
+  std::map<std::string, std::string> gradients;   // of each tensor, the name of its gradient
   std::map<std::string, std::string> cotangents;  // of each output, of those that have one
 };
 
@@ -211,7 +212,6 @@ std::string against_central_differences(const Problem& problem, const Expected& 
     }
     return total;
   };
-  if (!std::isfinite(loss(0))) return "";  // the least of none
   double found = 0;
   for (const double step : {1e-5, 1e-6, 1e-7, 1e-8}) {
     found = (loss(step) - loss(-step)) / (2 * step);
@@ -225,19 +225,24 @@ std::string compare(const Problem& problem, const Problem* rounded,
                     const std::vector<SizeValues>& runs, const Target& target,
                     const DeriveOptions& options, uint64_t seed) {
   const Problem& run = rounded != nullptr ? *rounded : problem;
-  const Lowered lowered = run_pipeline(run.whole.graph, target, options);
-  const JitKernel kernel(lowered.nest, target);
+  std::optional<Lowered> lowered;
+  std::optional<JitKernel> kernel;
+  if (size_of(run.whole.graph) <= kMostNodesToCompile) {
+    lowered = run_pipeline(run.whole.graph, target, options);
+    kernel.emplace(lowered->nest, target);
+  }
   for (const SizeValues& sizes : runs) {
     const TensorValues arguments = arguments_of(problem, sizes, seed);
     const TensorValues cotangents = cotangents_of(problem, arguments, sizes);
     const TensorValues own = only_those_of(problem.graph, arguments);
     const Expected expected = scattered_gradients(problem.graph, own, sizes, cotangents);
+    if (expected.empty()) continue;
     const Graph& whole = problem.whole.graph;
-    std::string wrong =
-        difference(problem, expected, interpret(whole, arguments, sizes), 1e-10);
+    std::string wrong = difference(problem, expected, interpret(whole, arguments, sizes), 1e-10);
     if (!wrong.empty()) return "interpreted: " + wrong + in_text(sizes);
     wrong = against_central_differences(problem, expected, arguments, cotangents, sizes);
     if (!wrong.empty()) return wrong + in_text(sizes);
+    if (!kernel) continue;
     TensorValues given = only_those_of(whole, arguments);
     if (rounded != nullptr) {
       const TensorValues exact = given;
@@ -249,11 +254,11 @@ std::string compare(const Problem& problem, const Problem* rounded,
         given[op->name] = value;
       }
     } else {
-      wrong = difference(run, expected, interpret(lowered.grouped, given, sizes), 1e-10);
+      wrong = difference(run, expected, interpret(lowered->grouped, given, sizes), 1e-10);
       if (!wrong.empty()) return "fused, interpreted: " + wrong + in_text(sizes);
     }
     for (const auto side : {GuardedBuffer::Side::start, GuardedBuffer::Side::end}) {
-      const TensorValues actual = run_guarded(kernel, run.whole.graph, given, sizes, side);
+      const TensorValues actual = run_guarded(*kernel, run.whole.graph, given, sizes, side);
       wrong = difference(run, expected, actual, rounded != nullptr ? 1e-4 : 1e-10);
       if (!wrong.empty()) return "compiled: " + wrong + in_text(sizes);
     }

@@ -129,6 +129,15 @@ class Scatterer {
     }
   }
 
+  bool all_finite() const {
+    for (const auto& [op, values] : values_) {
+      for (const double value : values.value) {
+        if (!std::isfinite(value)) return false;
+      }
+    }
+    return true;
+  }
+
   void start(const std::string& output, const TensorValue& cotangent) {
     std::vector<Share>& gradient = values_.at(graph_.find(output)->get()).gradient;
     for (size_t i = 0; i < gradient.size(); ++i) {
@@ -366,6 +375,7 @@ std::map<std::string, ScatteredGradient> scattered_gradients(const Graph& graph,
                                                              const SizeValues& sizes,
                                                              const TensorValues& cotangents) {
   Scatterer scatterer(graph, arguments, sizes);
+  if (!scatterer.all_finite()) return {};
   for (const auto& [output, cotangent] : cotangents) scatterer.start(output, cotangent);
   scatterer.run_back();
   std::map<std::string, ScatteredGradient> result;

@@ -22,8 +22,9 @@ struct ScatteredGradient {
   std::vector<double> magnitude;  // the sum of the sizes of what was added
 };
 
-// By each input and weight, by name. `cotangents`: by the name of each output that has one. Error:
-// a read outside its tensor.
+// By each input and weight, by name. `cotangents`: by the name of each output that has one. Nothing
+// where a value is not finite, as the least of none: 0 times it is a matter of taste. Error: a read
+// outside its tensor.
 std::map<std::string, ScatteredGradient> scattered_gradients(const Graph& graph,
                                                              const TensorValues& arguments,
                                                              const SizeValues& sizes,
