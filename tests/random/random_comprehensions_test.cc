@@ -31,6 +31,7 @@
 #include "tests/random/guarded_run.h"
 #include "tests/random/run_in_children.h"
 #include "tests/random/test_environment.h"
+#include "tests/random/wrong_step.h"
 
 namespace emulsion {
 namespace {
@@ -84,10 +85,10 @@ std::string in_text(const SizeValues& sizes) {
 std::string compare(const RandomComprehensions& drawn, const Target& target,
                     const DeriveOptions& options, uint64_t seed) {
   const Graph& graph = drawn.graph;
-  const JitKernel kernel(run_pipeline(graph, target, options).nest, target);
-  // The sign of a zero is open where a maximum has both.
+  const Lowered lowered = run_pipeline(graph, target, options);
+  const JitKernel kernel(lowered.nest, target);
   const double relative = drawn.tolerance > 0 ? 1e-4 : 0;
-  const double absolute = drawn.tolerance > 0 ? drawn.tolerance : 1e-9;
+  const double absolute = drawn.tolerance;
   for (const SizeValues& sizes : drawn.runs) {
     const TensorValues arguments = comprehension_arguments(graph, sizes, seed);
     InterpretOptions with_sizes;
@@ -97,7 +98,14 @@ std::string compare(const RandomComprehensions& drawn, const Target& target,
       const TensorValues actual = run_guarded(kernel, graph, arguments, sizes, side);
       for (const auto& [name, value] : expected) {
         const auto difference = first_difference(value, actual.at(name), relative, absolute);
-        if (difference) return name + *difference + in_text(sizes);
+        if (!difference) continue;
+        const auto agrees = [&, output = name](const TensorValues& results) {
+          return !first_difference(expected.at(output), results.at(output), relative, absolute);
+        };
+        const std::string step =
+            first_wrong_step({{"the graph", graph}, {"the groups", lowered.grouped}},
+                             lowered.schedule, arguments, sizes, agrees);
+        return name + *difference + in_text(sizes) + "\nfirst wrong after: " + step;
       }
     }
   }
