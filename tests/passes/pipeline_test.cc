@@ -14,6 +14,8 @@
 #include "passes/nest/verify_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/nest/partition_graphs.h"
+#include "tests/passes/op_of.h"
+#include "tests/scoped_variable.h"
 
 namespace emulsion {
 namespace {
@@ -25,18 +27,36 @@ Graph linear() {
   return Graph(relu(matmul(x, w, "mm"), "y"));
 }
 
+// Takes what is printed to standard error, and gives it back to the process however a case ends.
+class CapturedStderr {
+ public:
+  CapturedStderr() { testing::internal::CaptureStderr(); }
+  ~CapturedStderr() {
+    if (capturing_) testing::internal::GetCapturedStderr();
+  }
+  CapturedStderr(const CapturedStderr&) = delete;
+  CapturedStderr& operator=(const CapturedStderr&) = delete;
+
+  std::string text() {
+    capturing_ = false;
+    return testing::internal::GetCapturedStderr();
+  }
+
+ private:
+  bool capturing_ = true;
+};
+
 // What a run prints to standard error with EMULSION_DUMP set to `value`.
-std::string dumped(const char* value) {
-  setenv("EMULSION_DUMP", value, 1);
-  testing::internal::CaptureStderr();
-  run_pipeline(linear(), kTarget);
-  unsetenv("EMULSION_DUMP");
-  return testing::internal::GetCapturedStderr();
+std::string dumped(const char* value, const Graph& graph = linear()) {
+  const ScopedVariable dump("EMULSION_DUMP", value);
+  CapturedStderr captured;
+  run_pipeline(graph, kTarget);
+  return captured.text();
 }
 
 TEST(Pipeline, GivesEveryRepresentation) {
   const Lowered lowered = run_pipeline(linear(), kTarget);
-  EXPECT_EQ((*lowered.grouped.find("y"))->kind, OpKind::fused);
+  EXPECT_EQ(op_of(lowered.grouped, "y")->kind, OpKind::fused);
   EXPECT_EQ(lowered.schedule, derive_schedule(linear(), kTarget));
   EXPECT_EQ(to_string(lowered.nest), to_string(lower(linear(), lowered.schedule)));
 }
@@ -86,12 +106,8 @@ TEST(Pipeline, DumpsEveryStep) {
 }
 
 TEST(Pipeline, DumpSaysWhatDidNotChange) {
-  setenv("EMULSION_DUMP", "1", 1);
-  testing::internal::CaptureStderr();
-  run_pipeline(Graph(relu(input("x", f32, {4}))), kTarget);
-  unsetenv("EMULSION_DUMP");
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("fuse_epilogues (unchanged)"),
-            std::string::npos);
+  const std::string text = dumped("1", Graph(relu(input("x", f32, {4}))));
+  EXPECT_NE(text.find("fuse_epilogues (unchanged)"), std::string::npos);
 }
 
 TEST(Pipeline, PrintsNothingUnasked) { EXPECT_EQ(dumped("0"), ""); }
