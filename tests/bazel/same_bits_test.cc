@@ -176,7 +176,7 @@ TEST_P(SameBits, ForEveryBatchThatARowIsPartOf) {
 
 TEST_P(SameBits, ForEveryBatchOnEveryNumberOfThreads) {
   const Results all = run(0, kRows, 1);
-  for (int64_t rows = 1; rows < kRows; rows += 1 + rows / 16) {
+  for (int64_t rows = 1; rows < kRows; rows += 1 + rows / 6) {
     for (int64_t first : {int64_t{0}, (kRows - rows) / 2, kRows - rows}) {
       for (int threads : {1, 2, 3, 8}) {
         ASSERT_TRUE(are_rows_of(run(first, rows, threads), all, first))
