@@ -342,6 +342,12 @@ def emulsion_library(
         lists = {"data": data, "deps": deps, "fail_on_unfused": fail_on_unfused, "tags": tags},
         switches = {"check_reproducible": check_reproducible, "checked": checked, "fuse": fuse, "test": test},
     )
+    if type(fail_on_unfused) != "select":
+        for pattern in fail_on_unfused:
+            words = "patterns, such as \"matmul+bias+relu\""
+            _expect_type(name, "fail_on_unfused", pattern, ["string"], words)
+            if not pattern:
+                fail("emulsion_library {}: fail_on_unfused: expected {}, got the empty string".format(name, words))
     if fail_on_unfused and (schedule or not fuse):
         fail(("emulsion_library {}: fail_on_unfused: expected schedules that are derived and fused, got {}: " +
               "nothing is fused then").format(name, "a schedule" if schedule else "fuse = False"))

@@ -30,6 +30,7 @@ def emulsion_cc_test(
         size = "small",
         needs_host = False,
         precompiled = True,
+        by_hand = {},
         **kwargs):
     """A cc_test with GoogleTest, GoogleMock and a main() that enforces the floor.
 
@@ -47,6 +48,8 @@ def emulsion_cc_test(
         the machine is not, it is skipped, and says what is missing.
       precompiled: whether a precompiled header stands before its sources; not for those that look at what a source
         includes.
+      by_hand: what is otherwise in the environment of all_<name>, the same with far more, which runs when it is asked
+        for. Empty: there is no such test.
       **kwargs: anything else that cc_test takes.
     """
     if needs_host:
@@ -55,16 +58,26 @@ def emulsion_cc_test(
         header = precompiled_header_for(copts)
         copts = copts + header.copts
         deps = deps + header.deps
-    cc_test(
-        name = name,
-        size = size,
-        srcs = srcs,
-        args = args,
-        copts = copts,
-        env = _floor_env(name, floor, env, args),
-        deps = [Label("//bazel/testing:floor_main"), Label("@googletest//:gtest")] + deps,
-        **kwargs
-    )
+    runs = [struct(name = name, size = size, env = env, kwargs = kwargs)]
+    if by_hand:
+        others = {key: value for key, value in kwargs.items() if key != "timeout"}
+        runs.append(struct(
+            name = "all_" + name,
+            size = "enormous",
+            env = dict(env, **by_hand),
+            kwargs = dict(others, tags = ["manual"]),
+        ))
+    for run in runs:
+        cc_test(
+            name = run.name,
+            size = run.size,
+            srcs = srcs,
+            args = args,
+            copts = copts,
+            env = _floor_env(run.name, floor, run.env, args),
+            deps = [Label("//bazel/testing:floor_main"), Label("@googletest//:gtest")] + deps,
+            **run.kwargs
+        )
 
 # exec: a signal for the test reaches its cases.
 _SUITE_LAUNCHER = """#!/bin/sh

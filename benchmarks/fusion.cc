@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "benchmarks/channel_graphs.h"
 #include "benchmarks/nest_kernel.h"
 #include "dsl/operators.h"
 #include "passes/analyse/measure_traffic.h"
@@ -43,7 +45,7 @@ struct FusedProgram {
   double literature = 0;  // the gain that is told of it where memory is the limit; 0: none
 };
 
-Tensor matrix(const std::string& name, int rows, int columns) {
+Tensor matrix(const std::string& name, const Extent& rows, int columns) {
   return input(name, f32, {rows, columns});
 }
 
@@ -149,8 +151,9 @@ std::vector<FusedProgram> programs_of_results(int rows, int columns) {
       {"layer_norm_gradients", Graph(gradients(norm, {x, scale, bias}, dy))}};
 }
 
-// Rows of a vector or a few, no whole number of them.
-std::vector<FusedProgram> programs_of_short_rows(int rows, int columns) {
+// Rows of a vector or a few, no whole number of them; first those that combine rows.
+constexpr std::ptrdiff_t kRowPrograms = 5;
+std::vector<FusedProgram> programs_of_short_rows(const Extent& rows, int columns) {
   const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
   const Tensor bias = input("bias", f32, {columns}), scale = input("scale", f32, {columns});
   return {{"short_rows_softmax", Graph(softmax(x * 0.5F, -1, "y"))},
@@ -329,37 +332,6 @@ void add_layers(const Extent& rows, int64_t width, int layers, const SizeValues&
            run_pipeline(graph, target, {}, nullptr, apart).nest, values_of(graph, sizes), all);
 }
 
-Graph softmax_of_channels(int pictures, int channels, int side) {
-  return Graph(softmax(input("x", f32, {pictures, channels, side, side}), 1, "y"));
-}
-
-// (x - mean) / deviation of the channels of each place, as operators say it.
-Graph norm_of_channels(int pictures, int channels, int side) {
-  const Tensor x = input("x", f32, {pictures, channels, side, side});
-  const Tensor centred = x - mean(x, {1}, true);
-  const Tensor variance = mean(centred * centred, {1}, true);
-  return Graph(div(centred, sqrt(variance + 1e-5f), "y"));
-}
-
-// What a channel of all pictures says: a batch norm in training, as operators say it, and in index
-// notation, by which nothing is stored that is as large as x.
-Tensor batch_norm_train(const Tensor& x) {
-  const Tensor centred = x - mean(x, {0, 2, 3}, true);
-  const Tensor variance = mean(centred * centred, {0, 2, 3}, true);
-  const Extent channels = x.shape()[1];
-  return centred / sqrt(variance + 1e-5f) * input("gamma", f32, {channels, 1, 1}) +
-         input("beta", f32, {channels, 1, 1});
-}
-Tensor batch_norm_by_hand(const Tensor& x, float elements) {
-  const Axis n("n", x.shape()[0]), c("c", x.shape()[1]), h("h", x.shape()[2]), w("w", x.shape()[3]);
-  Tensor average = compute("average", {c}, sum({n, h, w}, x(n, c, h, w)) / elements);
-  Tensor squares = compute(
-      "squares", {c},
-      sum({n, h, w}, (x(n, c, h, w) - average(c)) * (x(n, c, h, w) - average(c))) / elements);
-  Tensor scale = compute("scale", {c}, 1.0f / sqrt(squares(c) + 1e-5f));
-  return compute("y", {n, c, h, w}, (x(n, c, h, w) - average(c)) * scale(c));
-}
-
 void add_batch_norms(int pictures, int channels, int side, std::vector<Comparison>* all,
                      std::vector<std::string>* notes) {
   const Shape shape = {pictures, channels, side, side};
@@ -410,6 +382,21 @@ Report run(const ProgramOptions& options) {
        {std::pair(20000, 17), {1000, 5}, {240, 13}, {997, 13}, {241, 20}, {5000, 64}, {240, 300}}) {
     for (const FusedProgram& program : programs_of_short_rows(rows, columns)) {
       add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
+    }
+  }
+  for (const auto& [rows, columns] : {std::pair(1, 50),
+                                      {5, 20},
+                                      {16, 13},
+                                      {63, 50},
+                                      {64, 10},
+                                      {100, 13},
+                                      {512, 100},
+                                      {4096, 20}}) {
+    std::vector<FusedProgram> programs = programs_of_short_rows(Extent::size("R"), columns);
+    programs.erase(programs.begin() + kRowPrograms, programs.end());
+    for (const FusedProgram& program : programs) {
+      add_program({program.name + "_run_time", program.graph}, fmt::format("{}x{}", rows, columns),
+                  &all, &notes, {{"R", rows}});
     }
   }
   for (const auto& [rows, columns] :

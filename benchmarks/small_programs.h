@@ -32,6 +32,7 @@ std::vector<SmallProgram> movement_programs();
 std::vector<SmallProgram> reduction_programs();
 std::vector<SmallProgram> product_programs();
 std::vector<SmallProgram> window_programs();
+std::vector<SmallProgram> choice_programs();
 
 }  // namespace emulsion::benchmarks
 

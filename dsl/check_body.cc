@@ -38,6 +38,13 @@ class Facts {
                       [](const Expr& a, const Expr& b) { return a.same_as(b); });
   }
 
+  // Whether one of them is below 0 in all iterations, for all sizes.
+  bool are_never_true(const AxisExtents& axes) const {
+    return std::any_of(facts_.begin(), facts_.end(), [&](const Expr& fact) {
+      return never_negative(Extent(-1) - largest_value(*affine_of(fact), axes));
+    });
+  }
+
   // Extents that are at least 1 then: of each fact, and of each two together (a <= i and i < b),
   // the largest value is 0 or more.
   std::vector<Extent> not_empty(const AxisExtents& axes) const {
@@ -80,8 +87,9 @@ class BodyChecker {
     if (!unproved_) return body;
     done_.clear();
     by_branch_ = true;
-    walk(body, 0);
-    return clamps_.empty() ? body : with_clamps(body);
+    const Expr taken = reads_none_ ? without_sides_never_taken(body) : body;
+    walk(taken, 0);
+    return clamps_.empty() ? taken : with_clamps(taken);
   }
 
  private:
@@ -114,6 +122,20 @@ class BodyChecker {
     return branches_.size() - 1;
   }
 
+  // Of a tensor whose extent is 0 no clamp makes an index: what reads it may stand only where
+  // nobody goes, as with numbers in the place of sizes.
+  Expr without_sides_never_taken(const Expr& body) const {
+    return transform(body, [&](const Expr& e) {
+      for (const bool holds : {true, false}) {
+        if (e->op != ExprOp::select) break;
+        Facts facts;
+        facts.add(e->args[0], holds, axes_);
+        if (facts.are_never_true(axes_)) return e->args[holds ? 2 : 1];
+      }
+      return Expr();
+    });
+  }
+
   void check_axis(const Expr& e) const {
     if (axes_.count(e->name)) return;
     std::string legal;
@@ -143,6 +165,7 @@ class BodyChecker {
       if (proves_in_bounds(e->args[i], shape[i], axes_)) continue;
       if (!by_branch_) {
         unproved_ = true;
+        reads_none_ = reads_none_ || shape[i] == Extent(0);
         continue;
       }
       if (proves_in_bounds(e->args[i], shape[i], axes_, not_empty(branch))) continue;
@@ -213,7 +236,7 @@ class BodyChecker {
 
   const std::string& what_;
   const AxisExtents& axes_;
-  bool unproved_ = false, by_branch_ = false;
+  bool unproved_ = false, reads_none_ = false, by_branch_ = false;
   std::vector<Branch> branches_ = {Branch()};          // the first one: outside of all selects
   std::set<std::pair<const ExprNode*, size_t>> done_;  // trees may be DAGs
   // Of which reads which indices; of what is made of them.

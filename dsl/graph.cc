@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "dsl/error.h"
+#include "dsl/fitting_name.h"
 
 namespace emulsion {
 namespace {
@@ -69,7 +70,7 @@ std::string unique_name(const std::string& wanted, const std::set<std::string>& 
                         std::unordered_map<std::string, int>* next) {
   if (!taken.count(wanted)) return wanted;
   for (int& i = (*next)[wanted];;) {
-    std::string candidate = wanted + "_" + std::to_string(++i);
+    std::string candidate = fitting_name(wanted + "_" + std::to_string(++i));
     if (!taken.count(candidate)) return candidate;
   }
 }

@@ -97,9 +97,8 @@ class Replacements {
 
   // In one step for whoever reads `to`.
   void replace(const fs::path& to, const fs::path& from) {
-    std::error_code error;
-    fs::create_hard_link(to, kept_ / std::to_string(done_.size()), error);
-    fs::rename(from, to, error);
+    std::error_code error = keep_old(to, kept_ / std::to_string(done_.size()));
+    if (!error) fs::rename(from, to, error);
     if (error) {
       fail("output file {}: expected one that can be replaced, got: {}", to.string(),
            error.message());
@@ -109,6 +108,15 @@ class Replacements {
   void keep() { done_.clear(); }
 
  private:
+  // By a second name; by a copy where the file system has none, or not for another user's file.
+  static std::error_code keep_old(const fs::path& file, const fs::path& old) {
+    std::error_code error;
+    fs::create_hard_link(file, old, error);
+    if (error == std::errc::no_such_file_or_directory) return {};  // nothing is replaced
+    if (error) fs::copy_file(file, old, error);
+    return error;
+  }
+
   const fs::path kept_;
   std::vector<fs::path> done_;
 };

@@ -13,32 +13,20 @@
 #include "dsl/affine.h"
 #include "dsl/condition_facts.h"
 #include "dsl/index_parts.h"
+#include "dsl/range_arithmetic.h"
 
 namespace emulsion {
 namespace {
 
-// All values from low to high.
-struct Range {
-  int64_t low = 0, high = 0;
+struct Range : IntegerRange {
   bool of_data = false;   // made of what was read
   bool of_sizes = false;  // of run-time sizes: a guess
-
-  bool is_inside(const Range& other) const { return other.low <= low && high <= other.high; }
 };
 
 // Of data, or of what wrapped around. A float is no index.
 Range range_of_type(DType type) {
-  const IntegerRange holds = is_float(type) ? IntegerRange() : integer_range(type);
-  return {holds.lowest, holds.highest, true, false};
+  return {is_float(type) ? IntegerRange() : integer_range(type), true, false};
 }
-
-int64_t saturated(__int128 value) {
-  constexpr int64_t kMost = int64_t{1} << 62;
-  return static_cast<int64_t>(std::clamp<__int128>(value, -kMost, kMost));
-}
-
-// a / b, rounded towards minus infinity. `b` is above 0.
-int64_t rounded_down(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
 // What numbers say of the values of an index, the same for all sizes. A size is taken for no more
 // than a tensor has elements of four bytes.
@@ -51,7 +39,7 @@ class Ranges {
   bool fits(const Expr& e) {
     const Range range = of(e);
     const bool is_guess = range.of_sizes && !range.of_data;
-    if (!is_guess) return range.is_inside(range_of_type(e->dtype));
+    if (!is_guess) return range_of_type(e->dtype).contains(range);
     // Of a sum with larger coefficients the second step leaves i32 already.
     const std::optional<Affine> sum = affine_of(e);
     return !sum || i32_holds_terms(*sum);
@@ -64,25 +52,31 @@ class Ranges {
   }
 
  private:
-  static constexpr int64_t kLargestSize = int64_t{1} << 29;
+  static constexpr Range kOfSizes = {{0, int64_t{1} << 29}, false, true};
 
   // Of a sum of axes each axis counts once, wherever it stands. Nothing where a size is in it.
   std::optional<Range> of_sum(const Expr& e) const {
     const std::optional<Affine> sum = affine_of(e);
     if (!sum || !sum->offset.is_constant()) return std::nullopt;
-    __int128 low = sum->offset.constant_term(), high = low;
+    const int64_t offset = sum->offset.constant_term();
+    Range range{{offset, offset}, false, false};
     for (const auto& [name, coefficient] : sum->coefficients) {
       const auto found = axes_.find(name);
       if (found == axes_.end() || !found->second.is_constant()) return std::nullopt;
-      const int64_t last = std::max<int64_t>(found->second.constant_term() - 1, 0);
-      (coefficient < 0 ? low : high) += __int128{coefficient} * last;
+      const IntegerRange by{coefficient, coefficient};
+      const IntegerRange term = range_of(ExprOp::mul, of_axis(found->second), by);
+      range = {range_of(ExprOp::add, range, term), false, false};
     }
-    return Range{saturated(low), saturated(high), false, false};
+    return range;
+  }
+
+  static IntegerRange of_axis(const Extent& extent) {
+    return {0, std::max<int64_t>(extent.constant_term() - 1, 0)};
   }
 
   Range value(const Expr& e) {
     const Range range = exact(e);
-    return range.is_inside(range_of_type(e->dtype)) ? range : range_of_type(e->dtype);
+    return range_of_type(e->dtype).contains(range) ? range : range_of_type(e->dtype);
   }
 
   Range exact(const Expr& e) {
@@ -95,26 +89,18 @@ class Ranges {
     if (is_float(e->dtype)) return range_of_type(e->dtype);
     switch (e->op) {
       case ExprOp::constant:
-        return {e->int_value, e->int_value, false, false};
+        return {{e->int_value, e->int_value}, false, false};
       case ExprOp::size:
-        return {0, kLargestSize, false, true};
+        return kOfSizes;
       case ExprOp::axis: {
         const auto found = axes_.find(e->name);
         const bool is_number = found != axes_.end() && found->second.is_constant();
-        if (!is_number) return {0, kLargestSize, false, true};
-        return {0, std::max<int64_t>(found->second.constant_term() - 1, 0), false, false};
+        return is_number ? Range{of_axis(found->second), false, false} : kOfSizes;
       }
-      case ExprOp::neg: {
-        const Range a = exact(e->args[0]);
-        return {-a.high, -a.low, a.of_data, a.of_sizes};
-      }
-      case ExprOp::abs: {
-        const Range a = value(e->args[0]);
-        const bool has_zero = a.low <= 0 && a.high >= 0;
-        const int64_t least = std::min(std::abs(a.low), std::abs(a.high));
-        return {has_zero ? 0 : least, std::max(std::abs(a.low), std::abs(a.high)), a.of_data,
-                a.of_sizes};
-      }
+      case ExprOp::neg:
+        return combined(e->op, exact(e->args[0]));
+      case ExprOp::abs:
+        return combined(e->op, value(e->args[0]));
       case ExprOp::add:
       case ExprOp::sub:
       case ExprOp::mul:
@@ -124,61 +110,25 @@ class Ranges {
       case ExprOp::min:
       case ExprOp::max:
         return combined(e->op, value(e->args[0]), value(e->args[1]));
-      case ExprOp::select:
-        return united(value(e->args[1]), value(e->args[2]));
+      case ExprOp::select: {
+        const Range a = value(e->args[1]), b = value(e->args[2]);
+        return of_either(united(a, b), a, b);
+      }
       case ExprOp::cast: {
         const Range a = value(e->args[0]), all = range_of_type(e->dtype);
-        return !is_float(e->args[0]->dtype) && a.is_inside(all) ? a : all;
+        return !is_float(e->args[0]->dtype) && all.contains(a) ? a : all;
       }
       default:
         return range_of_type(e->dtype);
     }
   }
 
-  static Range united(const Range& a, const Range& b) {
-    return made_of(a, b, {std::min(a.low, b.low), std::max(a.high, b.high)});
+  static Range combined(ExprOp op, const Range& a, const Range& b = {}) {
+    return of_either(range_of(op, a, b), a, b);
   }
 
-  static Range made_of(const Range& a, const Range& b, Range range) {
-    range.of_data = a.of_data || b.of_data;
-    range.of_sizes = a.of_sizes || b.of_sizes;
-    return range;
-  }
-
-  static Range combined(ExprOp op, const Range& a, const Range& b) {
-    return made_of(a, b, limits(op, a, b));
-  }
-
-  static Range limits(ExprOp op, const Range& a, const Range& b) {
-    switch (op) {
-      case ExprOp::add:
-        return {saturated(__int128{a.low} + b.low), saturated(__int128{a.high} + b.high)};
-      case ExprOp::sub:
-        return {saturated(__int128{a.low} - b.high), saturated(__int128{a.high} - b.low)};
-      case ExprOp::mul: {
-        const auto corners = {__int128{a.low} * b.low, __int128{a.low} * b.high,
-                              __int128{a.high} * b.low, __int128{a.high} * b.high};
-        return {saturated(std::min(corners)), saturated(std::max(corners))};
-      }
-      case ExprOp::min:
-        return {std::min(a.low, b.low), std::min(a.high, b.high)};
-      case ExprOp::max:
-        return {std::max(a.low, b.low), std::max(a.high, b.high)};
-      case ExprOp::mod:
-        if (b.low > 0) return {0, b.high - 1};
-        [[fallthrough]];
-      default: {
-        if (op == ExprOp::div && b.low > 0) {  // rounds towards minus infinity
-          return {rounded_down(a.low, a.low < 0 ? b.low : b.high),
-                  rounded_down(a.high, a.high < 0 ? b.high : b.low)};
-        }
-        // A quotient or a remainder by anything.
-        const int64_t most = std::max({std::abs(a.low), std::abs(a.high),
-                                       op == ExprOp::mod ? std::abs(b.low) : int64_t{0},
-                                       op == ExprOp::mod ? std::abs(b.high) : int64_t{0}});
-        return {a.low >= 0 && b.low > 0 ? 0 : -most, most};
-      }
-    }
+  static Range of_either(const IntegerRange& range, const Range& a, const Range& b) {
+    return {range, a.of_data || b.of_data, a.of_sizes || b.of_sizes};
   }
 
   const AxisExtents& axes_;
@@ -203,14 +153,14 @@ class Prover {
   bool at_least(const Expr& e, const Extent& low) const {
     if (is_at_least(e, low)) return true;
     const Range range = ranges_.of(e);
-    return !range.of_sizes && non_negative(Extent(range.low) - low);
+    return !range.of_sizes && non_negative(Extent(range.lowest) - low);
   }
 
   // e <= high
   bool at_most(const Expr& e, const Extent& high) const {
     if (is_at_most(e, high)) return true;
     const Range range = ranges_.of(e);
-    return !range.of_sizes && non_negative(high - Extent(range.high));
+    return !range.of_sizes && non_negative(high - Extent(range.highest));
   }
 
  private:
@@ -421,7 +371,7 @@ std::optional<BeyondI32> part_beyond_i32(const Expr& index, const AxisExtents& a
   Ranges ranges(axes);
   for (const Expr& part : parts_within_i32(index)) {
     const Range range = ranges.of(part);
-    if (!range.of_data && !ranges.fits(part)) return BeyondI32{part, range.low, range.high};
+    if (!range.of_data && !ranges.fits(part)) return BeyondI32{part, range.lowest, range.highest};
   }
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 
 #include "dsl/directive_table.h"
 #include "dsl/error.h"
+#include "dsl/fitting_name.h"
 
 namespace emulsion {
 namespace {
@@ -163,7 +164,7 @@ StageSchedule& StageSchedule::vectorize(const Axis& axis) {
 
 StageSchedule& StageSchedule::vectorize(const Axis& axis, int64_t lanes, Tail tail) {
   require_factor("vectorize", 2, lanes);
-  Axis inner(axis.name() + "_v");
+  Axis inner(fitting_name(axis.name() + "_v"));
   split(axis, axis, inner, lanes, tail);
   return vectorize(inner);
 }
@@ -174,7 +175,7 @@ StageSchedule& StageSchedule::unroll(const Axis& axis) {
 
 StageSchedule& StageSchedule::unroll(const Axis& axis, int64_t factor, Tail tail) {
   require_factor("unroll", 2, factor);
-  Axis inner(axis.name() + "_u");
+  Axis inner(fitting_name(axis.name() + "_u"));
   split(axis, axis, inner, factor, tail);
   return unroll(inner);
 }

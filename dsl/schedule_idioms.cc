@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "dsl/fitting_name.h"
 
 namespace emulsion {
 namespace {
@@ -77,7 +78,7 @@ StageSchedule& accumulate_in_registers(StageSchedule& sums, const std::string& c
 StageSchedule& cache_block(StageSchedule& stage, const std::vector<CacheBlock>& blocks) {
   std::vector<Axis> within, around;  // outermost first
   for (const CacheBlock& block : blocks) {
-    around.push_back(block.outer.value_or(Axis(block.axis.name() + "_block")));
+    around.push_back(block.outer.value_or(Axis(fitting_name(block.axis.name() + "_block"))));
     within.push_back(block.inner.value_or(block.axis));
     stage.split(block.axis, around.back(), within.back(), block.extent, block.tail);
   }

@@ -9,6 +9,7 @@
 #include "dsl/affine.h"
 #include "dsl/check_body.h"
 #include "dsl/error.h"
+#include "dsl/fitting_name.h"
 
 namespace emulsion {
 namespace {
@@ -164,7 +165,7 @@ class Lifter {
       indices.emplace_back(axis);
     }
     // The reduce node stays at the top, where compute() accepts it.
-    Tensor lifted = compute("", axes, e, name_ + "_" + to_string(e->combiner));
+    Tensor lifted = compute("", axes, e, fitting_name(name_ + "_" + to_string(e->combiner)));
     return lifted.at(std::move(indices));
   }
   std::string name_;

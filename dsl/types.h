@@ -56,11 +56,16 @@ std::string computable_dtypes();
 std::string numeric_dtypes();
 std::string integer_dtypes();
 
-// What an integer type (or bool: 0 to 1) holds.
+// All whole numbers from the lowest to the highest, both included.
 struct IntegerRange {
   int64_t lowest = 0, highest = 0;
   bool contains(int64_t value) const { return lowest <= value && value <= highest; }
+  bool contains(const IntegerRange& other) const {
+    return lowest <= other.lowest && other.highest <= highest;
+  }
+  bool is_point() const { return lowest == highest; }
 };
+// What an integer type (or bool: 0 to 1) holds.
 IntegerRange integer_range(DType type);
 // The number of this integer type that is `value` modulo 2^bits: 200 is -56 as i8.
 int64_t wrap_integer(DType type, int64_t value);

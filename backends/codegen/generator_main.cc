@@ -54,6 +54,16 @@ void add_data(const std::string& text, KernelRequest* request) {
   request->data[text.substr(0, equals)] = text.substr(equals + 1);
 }
 
+// CLI11 takes what stands behind it for the value.
+void refuse_empty_values(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    if (text.compare(0, 2, "--") == 0 && text.find('=') + 1 == text.size()) {
+      emulsion::fail("{}: expected a value behind =, got nothing", text.substr(0, text.size() - 1));
+    }
+  }
+}
+
 // Not by way of a file beside it: `path` may be one without a name.
 void write_text(const std::string& option, const std::string& path, const std::string& text) {
   std::ofstream file(path);
@@ -135,6 +145,7 @@ int generate(int argc, char** argv) {
                "Writes NAME.stmt.txt and NAME.s, then NAME.1.stmt.txt and so on for other targets: "
                "what Halide is given and the assembly it makes; and no kernel");
   app.set_version_flag("--version", "Emulsion " EMULSION_VERSION);
+  refuse_empty_values(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -11,9 +11,9 @@
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "dsl/index_arithmetic.h"
 #include "dsl/index_parts.h"
 #include "dsl/types.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/visit_nest.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "dsl/error.h"
-#include "passes/index/index_arithmetic.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/visit_nest.h"
 

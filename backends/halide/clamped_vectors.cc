@@ -195,24 +195,6 @@ Halide::Expr with_names_inside(const Halide::Expr& value) {
   return made;
 }
 
-using Named = std::map<std::string, Halide::Expr>;
-
-// As a graph: a chain of names that each use the one before twice would be a tree of 2^n.
-class WithoutNames : public hi::IRGraphMutator {
- public:
-  explicit WithoutNames(const Named& named) : named_(named) {}
-
- private:
-  using hi::IRGraphMutator::visit;
-
-  Halide::Expr visit(const hi::Variable* op) override {
-    const auto found = named_.find(op->name);
-    return found == named_.end() ? Halide::Expr(op) : mutate(found->second);
-  }
-
-  const Named& named_;
-};
-
 class ClampedVectors : public hi::IRMutator {
  public:
   using Elements = std::map<std::string, Halide::Expr>;
@@ -268,8 +250,6 @@ class ClampedVectors : public hi::IRMutator {
   }
 
   Stmt visit(const hi::Store* op) override {
-    wholes_.clear();
-    named_.clear();
     const Halide::Expr value = with_names_inside(op->value);
     if (value.same_as(op->value)) return hi::IRMutator::visit(op);
     const Stmt made =
@@ -325,7 +305,7 @@ class ClampedVectors : public hi::IRMutator {
     const auto elements = elements_->find(load->name);
     if (lanes == 1 || elements == elements_->end()) return made;
     const bool is_masked = !hi::is_const_one(load->predicate);
-    Halide::Expr first, values, fits = hi::const_true();
+    Halide::Expr first, fits = hi::const_true();
     if (!clamp) {
       const auto* ramp = load->index.as<hi::Ramp>();
       if (ramp == nullptr || !hi::is_const_one(ramp->stride) || !is_masked) return made;
@@ -334,9 +314,7 @@ class ClampedVectors : public hi::IRMutator {
       if (clamp->step > 1) return made;
       first = hi::simplify(clamp->base + clamp->rest);
     }
-    const Halide::Expr whole =
-        load_at(*load, hi::Ramp::make(first, 1, lanes), hi::const_true(lanes));
-    values = whole;
+    Halide::Expr values = load_at(*load, hi::Ramp::make(first, 1, lanes), hi::const_true(lanes));
     if (clamp) {
       const std::optional<Halide::Expr> count = first_lanes(load->predicate, lanes);
       if (!count) return made;
@@ -350,17 +328,7 @@ class ClampedVectors : public hi::IRMutator {
       }
     }
     fits = hi::simplify(fits && first >= 0 && first <= elements->second - lanes);
-    Halide::Expr chosen = if_then_else(fits, values, made);
-    // Of two that are equal Halide would take the load out of the conditions around them. For that
-    // it looks through names.
-    WithoutNames without(named_);
-    const std::pair own(without.mutate(whole), without.mutate(chosen));
-    const bool is_new = std::all_of(wholes_.begin(), wholes_.end(), [&](const auto& other) {
-      return !hi::graph_equal(other.first, own.first) || hi::graph_equal(other.second, own.second);
-    });
-    if (!is_new) return made;
-    wholes_.push_back(own);
-    return chosen;
+    return if_then_else(fits, values, made);
   }
 
   // Of every second to fourth element, of which a tail takes the first ones. Undefined of others.
@@ -440,17 +408,11 @@ class ClampedVectors : public hi::IRMutator {
                : hi::IRMutator::visit(op);
   }
   Stmt visit(const hi::LetStmt* op) override { return without_name(op); }
-  Halide::Expr visit(const hi::Let* op) override {
-    named_.insert_or_assign(op->name, op->value);
-    return without_name(op);
-  }
+  Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
 
   const int least_bits_;
   std::optional<Elements> elements_;  // of memory, by its name
   std::vector<Halide::Expr> ends_;    // last lanes that are used, by the conditions around
-  // Of a store: loads and what they are in, without names; what its names stand for.
-  std::vector<std::pair<Halide::Expr, Halide::Expr>> wholes_;
-  Named named_;
 };
 
 }  // namespace

@@ -25,19 +25,19 @@ using hi::Stmt;
 // A tile that starts earlier so as not to reach past the end does so in the last step only: Halide
 // is to make two loops of it where that pays. Of a loop around others it would have to be told not
 // to: where it makes two of that, it leaves those inside the last step as they are, with masks and
-// minima in each step of theirs.
-class ShiftMarker : public hi::IRMutator {
+// minima in each step of theirs. Over a graph: as a tree nested functions would have no end.
+class ShiftMarker : public hi::IRGraphMutator {
  public:
   explicit ShiftMarker(const Halide::Expr& innermost) {
     if (innermost.defined()) innermost_ = innermost.as<hi::Variable>()->name;
   }
 
  private:
-  using hi::IRMutator::visit;
+  using hi::IRGraphMutator::visit;
 
   Halide::Expr visit(const hi::Min* op) override {
     if (!op->type.is_int() || !hi::expr_uses_var(op->a, innermost_)) {
-      return hi::IRMutator::visit(op);
+      return hi::IRGraphMutator::visit(op);
     }
     return hi::Min::make(Halide::likely_if_innermost(op->a), op->b);
   }

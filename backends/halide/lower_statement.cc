@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
+#include "backends/halide/even_bytes.h"
 #include "backends/halide/llvm_options.h"
 #include "backends/halide/masked_stores.h"
 #include "backends/halide/narrow_masks.h"
@@ -43,13 +45,14 @@ class MasksOfOneElement : public hi::IRGraphMutator {
   using hi::IRGraphMutator::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
-    if (hi::is_const_one(op->predicate)) return op;
+    const Halide::Expr index = mutate(op->index);  // what says where is loaded under a mask, too
     Halide::Expr mask = op->predicate;
     for (const Lanes& lanes : lanes_) {
       const bool of_lanes = hi::expr_uses_var(mask, lanes.variable);
-      if (of_lanes && !hi::expr_uses_var(op->index, lanes.variable)) mask = any(mask, lanes);
+      if (of_lanes && !hi::expr_uses_var(index, lanes.variable)) mask = any(mask, lanes);
     }
-    return hi::Load::make(op->type, op->name, op->index, op->image, op->param, mask, op->alignment);
+    if (index.same_as(op->index) && mask.same_as(op->predicate)) return op;
+    return hi::Load::make(op->type, op->name, index, op->image, op->param, mask, op->alignment);
   }
 
   // Whether the mask holds in any lane: where it only falls, as below an end, in the first one.
@@ -100,9 +103,38 @@ class MaskVectors : public hi::IRMutator {
     return hi::Store::make(op->name, MasksOfOneElement(lanes_).mutate(op->value), op->index,
                            op->param, op->predicate, op->alignment);
   }
+  // In checked code: of an index that is data.
+  Stmt visit(const hi::AssertStmt* op) override {
+    MasksOfOneElement masks(lanes_);
+    return hi::AssertStmt::make(masks.mutate(op->condition), masks.mutate(op->message));
+  }
 
   std::vector<Lanes> lanes_;  // outermost first
 };
+
+// What adds up the lanes of a vector, under a name and apart.
+class LanesTogether : public hi::IRMutator {
+ public:
+  std::map<std::string, Halide::Expr> named;
+
+ private:
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::VectorReduce* op) override {
+    const std::string name = hi::unique_name("together");
+    const Stmt value = hi::rewrite_interleavings(hi::Evaluate::make(op->value));
+    named[name] = hi::VectorReduce::make(op->op, value.as<hi::Evaluate>()->value, op->type.lanes());
+    return hi::Variable::make(op->type, name);
+  }
+};
+
+// Of a value that has k % 2 or k / 2 of lanes, Halide's pass writes every second lane and then the
+// others, also where the value is one element, made of all these lanes: it has no lane then.
+Stmt with_interleavings(const Stmt& statement) {
+  LanesTogether together;
+  const Stmt apart = together.mutate(statement);
+  return hi::substitute(together.named, hi::rewrite_interleavings(apart));
+}
 
 // What the code generator is to see, and the passes are not.
 class PrepareForCode : public hi::IRMutator {
@@ -174,6 +206,27 @@ class PrepareForCode : public hi::IRMutator {
   std::vector<std::pair<std::string, Halide::Expr>> named_;  // for the statement at hand
 };
 
+// What frees memory early that is allocated around a statement, taken out of it.
+class FreesOfOthers : public hi::IRMutator {
+ public:
+  std::vector<Stmt> taken;
+
+ private:
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Allocate* op) override {
+    own_.insert(op->name);
+    return hi::IRMutator::visit(op);
+  }
+  Stmt visit(const hi::Free* op) override {
+    if (own_.count(op->name) > 0) return op;
+    taken.emplace_back(op);
+    return hi::Evaluate::make(0);
+  }
+
+  std::set<std::string> own_;
+};
+
 // LLVM takes longer for each loop of a function that has many. So of a block of many every few are
 // a function of their own: the body of a parallel loop of one step, which runs on the same thread.
 class SeparateLoops : public hi::IRMutator {
@@ -189,9 +242,13 @@ class SeparateLoops : public hi::IRMutator {
       if (list == nullptr) return hi::Block::make(part);
       rest = list->rest;
     }
-    Stmt alone = hi::For::make("part", 0, 1, hi::ForType::Parallel, Halide::Partition::Auto,
-                               Halide::DeviceAPI::None, hi::Block::make(part));
-    return hi::Block::make(alone, mutate(rest));
+    FreesOfOthers frees;  // a function cannot free what another one allocates
+    std::vector<Stmt> made = {hi::For::make("part", 0, 1, hi::ForType::Parallel,
+                                            Halide::Partition::Auto, Halide::DeviceAPI::None,
+                                            frees.mutate(hi::Block::make(part)))};
+    made.insert(made.end(), frees.taken.begin(), frees.taken.end());
+    made.push_back(mutate(rest));
+    return hi::Block::make(made);
   }
 };
 
@@ -315,7 +372,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = MaskVectors().mutate(s);
   s = hi::vectorize_loops(s, {});
   s = hi::simplify(s);
-  s = hi::rewrite_interleavings(s);
+  s = with_interleavings(s);
   s = hi::simplify(s);
   const int least_bits = least_masked_bits(target);
   s = mask_clamped_vectors(s, least_bits);
@@ -344,7 +401,8 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::simplify(s);
   s = hi::hoist_loop_invariant_values(s);
   s = hi::hoist_loop_invariant_if_statements(s);
-  // After the last simplification, which would make divisions of the shifts again.
+  // After the last simplification, which would make products and divisions of the shifts again.
+  s = double_bytes_in_pairs(s);
   s = hi::find_intrinsics(NamesInFront().mutate(s));
   s = hi::hoist_prefetches(s);
   return s;

@@ -82,12 +82,12 @@ class SiteEvaluator {
     for (const UopStep* loop : context_.loops) set(*loop, {0, extent(*loop) - 1});
   }
   // `steps`: from 0.
-  void set(const UopStep& loop, IndexRange steps) {
-    const int64_t min = loop.min.range(slots_).low;
-    slots_[static_cast<size_t>(loop.slot)] = {min + steps.low, min + steps.high};
+  void set(const UopStep& loop, IntegerRange steps) {
+    const int64_t min = loop.min.range(slots_).lowest;
+    slots_[static_cast<size_t>(loop.slot)] = {min + steps.lowest, min + steps.highest};
   }
   int64_t extent(const UopStep& loop) const {
-    return std::max<int64_t>(0, loop.extent.range(slots_).high);
+    return std::max<int64_t>(0, loop.extent.range(slots_).highest);
   }
 
   const Uop& uop() {
@@ -99,7 +99,7 @@ class SiteEvaluator {
  private:
   const UopProgram& program_;
   const SiteContext& context_;
-  std::vector<IndexRange> slots_;
+  std::vector<IntegerRange> slots_;
   std::vector<IndexBox> boxes_;
   Uop uop_;
 };

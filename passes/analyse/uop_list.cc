@@ -66,9 +66,9 @@ class UopList::Iterator::Walk {
     if (step.site < 0) {
       if (step.kind == UopStep::Kind::alloc) UopProgram::enter_alloc(step, slots_, &boxes_);
       const bool loop = step.kind == UopStep::Kind::loop;
-      const int64_t end = loop ? std::max<int64_t>(0, step.extent.range(slots_).low)
+      const int64_t end = loop ? std::max<int64_t>(0, step.extent.range(slots_).lowest)
                                : static_cast<int64_t>(step.children.size());
-      frames_.push_back({&step, 0, end, loop ? step.min.range(slots_).low : 0});
+      frames_.push_back({&step, 0, end, loop ? step.min.range(slots_).lowest : 0});
       return false;
     }
     program_.make_uop(program_.sites()[static_cast<size_t>(step.site)], &slots_, boxes_, &uop_);
@@ -77,7 +77,7 @@ class UopList::Iterator::Walk {
   }
 
   const UopProgram& program_;
-  std::vector<IndexRange> slots_;
+  std::vector<IntegerRange> slots_;
   std::vector<IndexBox> boxes_;
   std::vector<Frame> frames_;
   Uop uop_;

@@ -14,8 +14,9 @@ namespace {
 constexpr int64_t kAnyIndex = int64_t{1} << 30;
 
 // The part of a range inside another, as an offset and a length.
-void set_axis(const IndexRange& range, const IndexRange& inside, int32_t d, UopRegion* region) {
-  int64_t low = std::max(range.low, inside.low), high = std::min(range.high, inside.high);
+void set_axis(const IntegerRange& range, const IntegerRange& inside, int32_t d, UopRegion* region) {
+  int64_t low = std::max(range.lowest, inside.lowest),
+          high = std::min(range.highest, inside.highest);
   region->min[static_cast<size_t>(d)] = static_cast<int32_t>(low);
   region->extent[static_cast<size_t>(d)] =
       static_cast<int32_t>(std::max<int64_t>(0, high - low + 1));
@@ -65,7 +66,7 @@ UopProgram::UopProgram(const LoopNest& nest, const SizeValues& sizes) : nest_(ne
   if (nest.root) root_ = compile(*nest.root);
 }
 
-int UopProgram::add_slot(const std::string& name, IndexRange range) {
+int UopProgram::add_slot(const std::string& name, IntegerRange range) {
   slots_.push_back(range);
   int slot = static_cast<int>(slots_.size()) - 1;
   if (!name.empty()) names_[name] = slot;
@@ -177,34 +178,35 @@ void UopProgram::compile_site(const UopNode& uop) {
   sites_.push_back(std::move(site));
 }
 
-void UopProgram::enter_alloc(const UopStep& alloc, const std::vector<IndexRange>& slots,
+void UopProgram::enter_alloc(const UopStep& alloc, const std::vector<IntegerRange>& slots,
                              std::vector<IndexBox>* boxes) {
   IndexBox& box = (*boxes)[static_cast<size_t>(alloc.buffer)];
   for (size_t d = 0; d < alloc.mins.size(); ++d) {
-    int64_t min = alloc.mins[d].range(slots).low;
-    box.axes[d] = {min, min + alloc.extents[d].range(slots).low - 1};
+    int64_t min = alloc.mins[d].range(slots).lowest;
+    box.axes[d] = {min, min + alloc.extents[d].range(slots).lowest - 1};
   }
 }
 
-void UopProgram::make_uop(const UopSite& site, std::vector<IndexRange>* slots,
+void UopProgram::make_uop(const UopSite& site, std::vector<IntegerRange>* slots,
                           const std::vector<IndexBox>& boxes, Uop* uop) const {
   for (const UopSite::TileLoop& loop : site.tile) {
     (*slots)[static_cast<size_t>(loop.slot)] = {loop.min, loop.min + loop.extent - 1};
   }
   const bool issued =
       std::none_of(site.guards.begin(), site.guards.end(),
-                   [&](const IntervalProgram& guard) { return guard.range(*slots).high == 0; });
-  std::array<IndexRange, size_t{2} * UopRegion::kMostAxes> point;
+                   [&](const IntervalProgram& guard) { return guard.range(*slots).highest == 0; });
+  std::array<IntegerRange, size_t{2} * UopRegion::kMostAxes> point;
   for (size_t i = 0; i < site.point.size(); ++i) point[i] = site.point[i].range(*slots);
   // What guards leave of the tile: nothing past the end of a reduction, or of main memory.
   const size_t rank = site.of->axes.size();
   for (size_t i = in_main_memory(site.write) ? 0 : rank; i < site.point.size(); ++i) {
-    point[i] = {std::max<int64_t>(point[i].low, 0), std::min(point[i].high, site.domain[i] - 1)};
+    point[i] = {std::max<int64_t>(point[i].lowest, 0),
+                std::min(point[i].highest, site.domain[i] - 1)};
   }
   for (size_t i = 0; i < site.point.size(); ++i) {
     (*slots)[static_cast<size_t>(site.axis_slots[i])] = point[i];
   }
-  const IndexRange nothing{0, -1};
+  const IntegerRange nothing{0, -1};
   uop->kind = site.kind;
   uop->part = site.part;
   uop->stage = site.stage;
@@ -219,15 +221,15 @@ void UopProgram::make_uop(const UopSite& site, std::vector<IndexRange>* slots,
   for (size_t d = 0; d < rank; ++d) {
     set_axis(point[d], issued ? home.axes[d] : nothing, static_cast<int32_t>(d), &uop->write);
     // The domain, which an internal tile may leave.
-    int64_t low = std::max<int64_t>(point[d].low, 0);
-    int64_t high = std::min(point[d].high, site.domain[d] - 1);
+    int64_t low = std::max<int64_t>(point[d].lowest, 0);
+    int64_t high = std::min(point[d].highest, site.domain[d] - 1);
     uop->macs *= std::max<int64_t>(0, high - low + 1);
   }
   uop->reduction = UopRegion();
   if (site.part == Part::update) {
     uop->reduction.rank = static_cast<int32_t>(site.domain.size() - rank);
     for (size_t r = 0; rank + r < site.domain.size(); ++r) {
-      set_axis(point[rank + r], issued ? IndexRange{0, site.domain[rank + r] - 1} : nothing,
+      set_axis(point[rank + r], issued ? IntegerRange{0, site.domain[rank + r] - 1} : nothing,
                static_cast<int32_t>(r), &uop->reduction);
     }
     uop->macs *= uop->reduction.elements();

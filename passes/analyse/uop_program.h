@@ -54,7 +54,7 @@ struct UopStep {
 
 // A box of indices: what a buffer's indices may be.
 struct IndexBox {
-  std::vector<IndexRange> axes;
+  std::vector<IntegerRange> axes;
 };
 
 class UopProgram {
@@ -66,7 +66,7 @@ class UopProgram {
   const std::vector<UopSite>& sites() const { return sites_; }
   // Values of all slots, sizes set; and, by buffer, what an index may be: whole shapes, and for an
   // internal buffer whatever enter_alloc() last said.
-  const std::vector<IndexRange>& initial_slots() const { return slots_; }
+  const std::vector<IntegerRange>& initial_slots() const { return slots_; }
   const std::vector<IndexBox>& initial_boxes() const { return boxes_; }
   bool in_main_memory(int32_t buffer) const { return main_memory_[static_cast<size_t>(buffer)]; }
   bool is_internal(int32_t buffer) const {
@@ -74,10 +74,10 @@ class UopProgram {
   }
   int64_t element_size(int32_t buffer) const { return element_sizes_[static_cast<size_t>(buffer)]; }
 
-  static void enter_alloc(const UopStep& alloc, const std::vector<IndexRange>& slots,
+  static void enter_alloc(const UopStep& alloc, const std::vector<IntegerRange>& slots,
                           std::vector<IndexBox>* boxes);
   // The uOp of a site for these loop values; all but its position in the list.
-  void make_uop(const UopSite& site, std::vector<IndexRange>* slots,
+  void make_uop(const UopSite& site, std::vector<IntegerRange>* slots,
                 const std::vector<IndexBox>& boxes, Uop* uop) const;
 
  private:
@@ -87,7 +87,7 @@ class UopProgram {
   UopStep* compile_alloc(const Alloc& alloc);
   UopStep* keep(UopStep step);
   void compile_site(const UopNode& uop);
-  int add_slot(const std::string& name, IndexRange range);
+  int add_slot(const std::string& name, IntegerRange range);
 
   const LoopNest& nest_;
   SizeValues sizes_;
@@ -96,7 +96,7 @@ class UopProgram {
   std::vector<UopSite> sites_;
   std::vector<UopSite::TileLoop> tile_;  // around the node that is compiled
   std::map<std::string, int> names_;
-  std::vector<IndexRange> slots_;
+  std::vector<IntegerRange> slots_;
   std::vector<IndexBox> boxes_;
   std::vector<bool> main_memory_;
   std::vector<int64_t> element_sizes_;

@@ -12,6 +12,7 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/row_groups.h"
+#include "passes/derive/rows_at_a_time.h"
 
 namespace emulsion {
 namespace {
@@ -197,7 +198,8 @@ class InlineMembers {
     if (member.axes.size() + 1 != op.shape.size() || !member.whole_rows) return false;
     const std::optional<int64_t> all = element_count(op.shape),
                                  row = elements_of_row(op, member.axes);
-    if (!all || !row || *all < kLeastRows * *row) return false;
+    if (!row || (all && *all < kLeastRows * *row)) return false;
+    if (!all && (!are_short_rows(*row) || !may_end_with_last_row(group_))) return false;
     if (has_flat_series(op, target_)) return true;
     if (!differs_along_rows(op)) return false;
     const std::vector<const Op*>& reading = readers_.readers_of(op);

@@ -61,6 +61,40 @@ bool wraps_once(const Expr& e, const Op& op, const std::string& axis) {
   return i && by && slope_of(e->args[0], axis) == 1 && never_negative(*by - op.axes[*i].extent());
 }
 
+// Whether a condition holds; nothing where that takes more than comparisons of numbers.
+std::optional<bool> is_true(const Expr& condition) {
+  const auto of_part = [&](size_t i) { return is_true(condition->args[i]); };
+  const auto number = [&](size_t i) { return constant_value(simplify_index(condition->args[i])); };
+  switch (condition->op) {
+    case ExprOp::logical_not: {
+      const std::optional<bool> holds = of_part(0);
+      return holds ? std::optional(!*holds) : std::nullopt;
+    }
+    case ExprOp::logical_and:
+    case ExprOp::logical_or: {
+      const bool decides = condition->op == ExprOp::logical_or;
+      const std::optional<bool> a = of_part(0), b = of_part(1);
+      if (a == decides || b == decides) return decides;
+      return a && b ? std::optional(!decides) : std::nullopt;
+    }
+    case ExprOp::lt:
+    case ExprOp::le:
+    case ExprOp::gt:
+    case ExprOp::ge:
+    case ExprOp::eq:
+    case ExprOp::ne:
+      break;
+    default:
+      return std::nullopt;
+  }
+  const std::optional<int64_t> a = number(0), b = number(1);
+  if (!a || !b) return std::nullopt;
+  const ExprOp op = condition->op;
+  if (*a == *b) return op == ExprOp::le || op == ExprOp::ge || op == ExprOp::eq;
+  if (op == ExprOp::eq || op == ExprOp::ne) return op == ExprOp::ne;
+  return (*a < *b) == (op == ExprOp::lt || op == ExprOp::le);
+}
+
 }  // namespace
 
 bool reads_data(const Expr& e) {
@@ -69,6 +103,23 @@ bool reads_data(const Expr& e) {
 
 bool chooses_by_place(const Expr& body, Choice choice) {
   return body->op == ExprOp::select && is_chosen_by_place(body, choice);
+}
+
+bool chooses_by(const Expr& body, const std::string& axis) {
+  return any_part(body, [&](const Expr& e) {
+    return e->op == ExprOp::select && mentions(e->args[0], axis) && !reads_data(e->args[0]);
+  });
+}
+
+Expr chosen_at(const Expr& body, const std::string& axis, int64_t step) {
+  return transform(body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::select || !mentions(e->args[0], axis)) return Expr();
+    const std::optional<bool> holds =
+        is_true(substitute_axes(e->args[0], [&](const std::string& name) {
+          return name == axis ? int_constant(step) : Expr();
+        }));
+    return holds ? e->args[*holds ? 1 : 2] : Expr();
+  });
 }
 
 Expr without_clamps(const Expr& index) { return transform(index, without_clamp); }

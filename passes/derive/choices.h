@@ -22,6 +22,12 @@ enum class Choice : uint8_t { of_elements, of_values };
 // Whether the body chooses, by comparisons with one axis each.
 bool chooses_by_place(const Expr& body, Choice choice);
 
+// Whether steps of an axis, and no data, decide somewhere what is chosen.
+bool chooses_by(const Expr& body, const std::string& axis);
+// The body where the axis is at that step, without the choices that this decides by comparisons
+// with numbers. Elsewhere the axis stays in it.
+Expr chosen_at(const Expr& body, const std::string& axis, int64_t step);
+
 // An index without what keeps it inside of a tensor.
 Expr without_clamps(const Expr& index);
 // The read with such indices.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/window_sums.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
 

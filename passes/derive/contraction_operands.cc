@@ -5,9 +5,10 @@
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "dsl/fitting_name.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -58,6 +59,18 @@ bool are_squares(const Op& op, const Contraction& c) {
   const Extent& size = op.shape.back();
   return !size.is_constant() && op.reduction_axes.back().extent() == size &&
          op.axes[*axis_index(op.axes, c.row_axes.back())].extent() == size;
+}
+
+bool is_packed_name_free(const Schedule& schedule, const std::string& weight_name) {
+  const std::string packed = fitting_name(weight_name + "_packed");
+  if (schedule.graph().has_name(packed)) return false;
+  for (const auto& [name, stage] : schedule.stages()) {
+    for (const Directive& d : stage.directives()) {
+      const bool is_other = d.kind == DirectiveKind::pack && d.target != weight_name;
+      if (is_other && fitting_name(d.target + "_packed") == packed) return false;
+    }
+  }
+  return true;
 }
 
 std::optional<int64_t> packed_already(const Schedule& schedule, const std::string& weight_name) {

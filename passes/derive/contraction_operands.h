@@ -24,6 +24,8 @@ std::optional<Contraction> match_tiles(const Op& op);
 // Whether each of a batch is a product of two squares of a run-time size.
 bool are_squares(const Op& op, const Contraction& c);
 
+// Neither an operation nor another weight that is packed (w_ beside w) is called as it would be.
+bool is_packed_name_free(const Schedule& schedule, const std::string& weight_name);
 // The factor of an earlier pack of this weight, by another operation.
 std::optional<int64_t> packed_already(const Schedule& schedule, const std::string& weight_name);
 // Whether the columns' operand can be laid out in panels ahead of time.

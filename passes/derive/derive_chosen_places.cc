@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/chosen_places.h"
 
@@ -45,12 +45,9 @@ PlaceLoops loops_of_places(const Op& op) {
   return loops;
 }
 
-}  // namespace
-
-bool combines_chosen_places(const Op& op) {
-  // What a term takes where it is combined in memory, in steps of a sum in registers; in those of
-  // vectors of places, where that is a single element.
-  constexpr int64_t kLeast = 8, kLeastInVectors = 128;
+// Whether there are so many places, or `least` of them where each is a single element.
+bool combines_places(const Op& op, int64_t least) {
+  constexpr int64_t kLeastOfRows = 8;  // each has a loop over vectors
   if (op.combiner == Combiner::none || op.axes.empty()) return false;
   const PlaceLoops loops = loops_of_places(op);
   if (loops.chosen.empty()) return false;
@@ -61,10 +58,23 @@ bool combines_chosen_places(const Op& op) {
   const Axis& last = op.axes.back();
   if (is_among(loops.inside, last)) {
     const int64_t columns = last.extent().as_constant().value_or(INT64_MAX);
-    return places >= kLeast && columns > 1 && is_contiguous_in_a_read(op, last.name(), false);
+    return places >= kLeastOfRows && columns > 1 && is_contiguous_in_a_read(op, last.name(), false);
   }
-  // Vectors would be of places.
-  return loops.inside.empty() && places >= kLeastInVectors;
+  return loops.inside.empty() && places >= least;
+}
+
+constexpr int64_t kManyPlaces = 128;
+
+}  // namespace
+
+bool combines_chosen_places(const Op& op) { return combines_places(op, kManyPlaces); }
+
+bool combines_chosen_places(const Op& op, const Target& target) {
+  // In registers a vector of terms is compared with each place in turn, by all threads.
+  constexpr int64_t kFewPlaces = 4;
+  const int64_t threads = wakes_threads_to_sum(op, target) ? target.cores : 1;
+  const int64_t terms = saturated_product(value_lanes(op, target), threads);
+  return combines_places(op, std::clamp(terms + 1, kFewPlaces, kManyPlaces));
 }
 
 void derive_chosen_places(const Op& op, const Target& target, Schedule* schedule) {

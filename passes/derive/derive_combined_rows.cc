@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "dsl/expr.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/merge_axes.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {

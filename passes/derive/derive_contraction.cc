@@ -282,9 +282,9 @@ class ContractionDeriver {
     if (is_inline(*schedule_, c_.b->tensor->name) && transposes_a_weight(*c_.b->tensor)) {
       c_.b = read_of_the_weight(c_.b);
     }
-    packed_ = can_pack(c_.b, column().name());
-    if (!packed_) return true;
     const std::string& name = c_.b->tensor->name;
+    packed_ = can_pack(c_.b, column().name()) && is_packed_name_free(*schedule_, name);
+    if (!packed_) return true;
     const std::optional<int64_t> earlier = packed_already(*schedule_, name);
     const auto fixed = options_.panels.find(name);
     if (fixed != options_.panels.end()) panel_ = fixed->second;

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "dsl/affine.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
 

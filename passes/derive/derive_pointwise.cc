@@ -4,11 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/read_borders.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
 
@@ -478,6 +478,10 @@ void derive_by_planes(const Op& op, size_t planes, const Target& target, StageSc
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   if (op.axes.empty()) return;
   StageSchedule& stage = (*schedule)[op.name];
+  if (const std::optional<size_t> planes = match_planes(op, target)) {
+    const Op one = one_plane(op, *planes);
+    return derive_alike({one, op.axes[*planes]}, target, &stage);
+  }
   if (const std::optional<Expr> length = length_of_short_rows(op, target)) {
     for (int64_t values = 1; values <= kMostValues; ++values) {
       const Op known = with_rows_of(op, values);
@@ -487,10 +491,6 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   }
   if (const std::optional<size_t> planes = planes_of_run_time_number(op, target)) {
     return derive_by_planes(op, *planes, target, &stage);
-  }
-  if (const std::optional<size_t> planes = match_planes(op, target)) {
-    const Op one = one_plane(op, *planes);
-    return derive_alike({one, op.axes[*planes]}, target, &stage);
   }
   derive_alike({op, {}}, target, &stage);
 }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "dsl/affine.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
@@ -10,7 +11,6 @@
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/row_groups.h"
 #include "passes/derive/rows_at_a_time.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
@@ -415,11 +415,12 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool exact = steps.exact_quotient(rows).has_value();
   const bool starts_earlier =
       !exact && !in_blocks && !shared_out && has_few_again(group, steps, rows);
-  const bool is_even = exact || starts_earlier;
+  // Else the last rows have loops of their own, in which vectors through many rows end with them.
+  const bool is_even = exact || starts_earlier || (!steps.is_constant() && rows > kRowsAtATime);
   if (is_split) {
     stage.split(row, row, one, rows,
                 exact ? Tail::automatic : (starts_earlier ? Tail::shift_inwards : Tail::guard));
-    if (!is_even) stage.partition(row);
+    if (!exact && !starts_earlier) stage.partition(row);
     if (lie_across && is_even) {
       vectorize_across_rows(group.members.front(), one, rows, target, schedule);
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "dsl/fitting_name.h"
 #include "dsl/schedule_axes.h"
 #include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
@@ -17,6 +18,7 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/loop_groups.h"
 #include "passes/derive/merge_axes.h"
+#include "passes/derive/periodic_choices.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
@@ -34,10 +36,17 @@ namespace {
 // Of a result that combines nothing; the other members of its group are computed inline.
 void derive_points(const Op& group, const Target& target, Schedule* schedule) {
   const std::optional<MergedAxes> merged = merge_last_axes(group, 0, target);
-  // What lies across the rows, and borders, may be of any member.
-  if (!merged) return derive_pointwise(*written_out(group, {}), target, schedule);
-  merged->fuse(&(*schedule)[result_of(group).name]);
-  derive_pointwise(merged->view, target, schedule);
+  StageSchedule& stage = (*schedule)[result_of(group).name];
+  if (merged) {
+    merged->fuse(&stage);
+    return derive_pointwise(merged->view, target, schedule);
+  }
+  // What lies across the rows, borders and turns may be of any member.
+  const OpPtr whole = written_out(group, {});
+  const std::optional<PeriodicChoices> turns = split_periods(*whole, target);
+  if (!turns) return derive_pointwise(*whole, target, schedule);
+  turns->split(&stage);
+  derive_pointwise(turns->view, target, schedule);
 }
 
 void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
@@ -207,8 +216,9 @@ std::string fresh_axis(const Op& op, const std::string& wanted) {
   auto taken = [&](const std::string& name) {
     return axis_index(op.axes, name) || axis_index(op.reduction_axes, name);
   };
-  std::string name = wanted;
-  for (int i = 1; taken(name); ++i) name = wanted + std::to_string(i);
+  const std::string fitting = fitting_name(wanted);
+  std::string name = fitting;
+  for (int i = 1; taken(name); ++i) name = fitting + std::to_string(i);
   return name;
 }
 
@@ -216,8 +226,9 @@ std::string fresh_stage(const Schedule& schedule, const std::string& wanted) {
   const auto is_taken = [&](const std::string& name) {
     return schedule.graph().has_name(name) || schedule.find(name) != nullptr;
   };
-  std::string name = wanted;
-  for (int i = 1; is_taken(name); ++i) name = wanted + std::to_string(i);
+  const std::string fitting = fitting_name(wanted);
+  std::string name = fitting;
+  for (int i = 1; is_taken(name); ++i) name = fitting + std::to_string(i);
   return name;
 }
 

@@ -41,7 +41,9 @@
 //   softmax, norms, losses:     row by row, everything at the row of the last operation; vectors
 //   what combines rows and      along the row, sums in lanes, one row at a time in a cache; threads
 //   goes on with them           over rows. Of a run-time length one of several ways, as each call
-//   (derive_rows,               has it (derive_group_by_length); of a few elements a row in each
+//   (derive_rows,               has it (derive_group_by_length); of a run-time number of short
+//                               ones 32 at a time, the last in loops that end with them
+//                               (rows_at_a_time, end_vectors); of a few elements a row in each
 //   derive_columns)             lane (derive_rows_in_each_lane). What combines columns is computed
 //                               for a block of these
 //   attention: a contraction    a block of rows at a time: the products that the rows are made
@@ -80,8 +82,11 @@
 // Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
 // before it: pixels side by side, one vector for each colour. Where it has a run-time number of
 // steps, elementwise operations have such loops besides, for one, two and three (specialize).
-// Sums of four colours of four bytes, each made of a few elements close by, have vectors of whole
-// pixels, as they lie in memory (fuse).
+// Planes of which each is computed otherwise, of the same values (colours that a matrix of numbers
+// mixes), are computed side by side. An axis by whose turns it is chosen what is computed (i % 2)
+// is split by these, where they divide it, so that a turn is a value of a pixel or a plane
+// (periodic_choices). Sums of four colours of four bytes, each made of a few elements close by,
+// have vectors of whole pixels, as they lie in memory (fuse).
 //
 // For a tile machine (dsl/tile_machine.h) the schedule is derive_tiles.h's.
 //

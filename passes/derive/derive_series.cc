@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "dsl/index_arithmetic.h"
 #include "dsl/schedule_idioms.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
@@ -68,9 +68,7 @@ class Parts {
   bool match() {
     const Op& result = *members_.back();
     if (result.axes.empty() || !is_vector_type(result.dtype)) return false;
-    const bool are_known = std::all_of(result.shape.begin(), result.shape.end(),
-                                       [](const Extent& e) { return e.is_constant(); });
-    if (!are_known) return false;
+    if (!result.shape.back().is_constant()) return false;
     for (size_t i = 0; i < members_.size(); ++i) {
       const Op& member = *members_[i];
       positions_[&member] = i;
@@ -227,9 +225,9 @@ void derive_stored(const Parts& parts, const std::vector<size_t>& ends, const Ch
 bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
   if (group.kind != OpKind::fused) return false;
   Parts parts(group, target);
-  if (!parts.match()) return false;
-  const std::vector<size_t> ends = parts.ends();
   const Op& result = *group.members.back();
+  if (!element_count(result.shape) || !parts.match()) return false;
+  const std::vector<size_t> ends = parts.ends();
   const int64_t row = result.shape.back().constant_term();
   const bool by_rows = result.axes.size() > 1 && row <= kBlock;
   const bool has_threads = wakes_threads(group, target);

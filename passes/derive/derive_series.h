@@ -21,7 +21,7 @@ namespace emulsion {
 bool derive_series(const Op& group, const Target& target, Schedule* schedule);
 
 // Whether an operation has a series whose vectors may go through several rows, which fill none: all
-// of it, or from some member on. Of a known number of rows.
+// of it, or from some member on.
 bool has_flat_series(const Op& op, const Target& target);
 // Whether all that it reads lies as it does, or is one value for all points.
 bool lies_flat(const Op& op);

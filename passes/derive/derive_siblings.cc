@@ -4,13 +4,13 @@
 #include <set>
 
 #include "dsl/error.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/sibling_loops.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {

@@ -158,8 +158,8 @@ void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Sche
 
 // Which axis vectors go along: the last one or, of pixels, the one before their colours.
 size_t vector_axis(const Op& op, const Target& target);
-// Planes made of pixels, as y(c, i, j) = x(i, j, c): position of the axis of a few planes, which
-// are then computed side by side, out of the same lines of memory.
+// Planes made of pixels, as y(c, i, j) = x(i, j, c), or each otherwise of the same values: position
+// of the axis of a few planes, which are then computed side by side, out of the same lines.
 std::optional<size_t> match_planes(const Op& op, const Target& target);
 // What one of them is. Its shape has the number of planes behind its axes, for these are points of
 // it, too; among the reduction axes their name stays taken.
@@ -343,13 +343,13 @@ bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Targ
 // The loops alone, of what is computed in the loops of another, which are of axes before `first`.
 void combine_rows_in_memory(const Op& op, size_t first, const Target& target, Schedule* schedule);
 
-// Combinations of which data say to which places of an axis they go (chosen_places.h): sums by
-// class, histograms. Each of them changes one place, so results are in memory, and nothing is
-// compared with all places:
+// Combinations of which data say to which places they go (chosen_places.h): sums by class. Each
+// changes one place, so results are in memory, and nothing is compared with all places:
 //   for c: for d: for m: y[c, d] += select(which[m] == c, x[m, d], 0)
 //     ->  for m: for c: for d: vectorized lane
-// Whether that is faster than sums in registers: there are many places.
+// Whether that is faster than sums in registers, on any target and on this one.
 bool combines_chosen_places(const Op& op);
+bool combines_chosen_places(const Op& op, const Target& target);
 void derive_chosen_places(const Op& op, const Target& target, Schedule* schedule);
 
 // Whether what a reduction reads along its columns is the same for several rows: of the axis before

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "dsl/expr.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/point_cycles.h"
 #include "passes/derive/window_sums.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

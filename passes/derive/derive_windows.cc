@@ -1,12 +1,12 @@
 #include <algorithm>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/derive/window_chains.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

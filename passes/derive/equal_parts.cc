@@ -36,24 +36,14 @@ std::optional<int64_t> border_of(const Expr& e, const Axis& axis) {
   return is_before ? *number : *number + 1;
 }
 
-// Whether a condition holds in the part of the axis that starts at `first`, where all borders are
-// between parts.
-std::optional<bool> holds_in_part(const Expr& condition, const Axis& axis, int64_t first) {
-  if (condition->op == ExprOp::logical_not) {
-    const std::optional<bool> holds = holds_in_part(condition->args[0], axis, first);
-    return holds ? std::optional(!*holds) : std::nullopt;
+// Whether nothing but such comparisons decide it.
+bool is_of_borders(const Expr& condition, const Axis& axis) {
+  const ExprOp op = condition->op;
+  if (op == ExprOp::logical_not || op == ExprOp::logical_and || op == ExprOp::logical_or) {
+    return std::all_of(condition->args.begin(), condition->args.end(),
+                       [&](const Expr& part) { return is_of_borders(part, axis); });
   }
-  if (condition->op == ExprOp::logical_and || condition->op == ExprOp::logical_or) {
-    const std::optional<bool> a = holds_in_part(condition->args[0], axis, first),
-                              b = holds_in_part(condition->args[1], axis, first);
-    if (!a || !b) return std::nullopt;
-    return condition->op == ExprOp::logical_and ? *a && *b : *a || *b;
-  }
-  const std::optional<int64_t> border = border_of(condition, axis);
-  if (!border) return std::nullopt;
-  const bool is_left = condition->args[0]->op == ExprOp::axis;
-  const bool is_below = is_left == (condition->op == ExprOp::lt || condition->op == ExprOp::le);
-  return is_below == (first < *border);
+  return border_of(condition, axis).has_value();
 }
 
 // The same of equal indices.
@@ -67,15 +57,10 @@ std::string text_of(const Expr& index) {
   return text;
 }
 
-// What is read in that part, at steps that count from its start.
+// What is read in that part, at steps that count from its start. No border is inside it.
 std::set<std::string> reads_in_part(const Expr& body, const Axis& axis, int64_t first) {
-  const Expr chosen = transform(body, [&](const Expr& e) -> Expr {
-    if (e->op != ExprOp::select) return Expr();
-    const std::optional<bool> holds = holds_in_part(e->args[0], axis, first);
-    return holds ? e->args[*holds ? 1 : 2] : Expr();
-  });
   std::set<std::string> reads;
-  for (const Expr& read : reads_in(chosen)) {
+  for (const Expr& read : reads_in(chosen_at(body, axis.name(), first))) {
     if (!mentions(read, axis.name())) continue;
     std::string text = read->tensor->name;
     for (const Expr& index : read->args) {
@@ -95,7 +80,7 @@ std::optional<std::set<int64_t>> borders_of(const Expr& body, const Axis& axis) 
   bool are_all = true;
   visit(body, [&](const Expr& e) {
     if (e->op != ExprOp::select || !mentions(e->args[0], axis.name())) return;
-    are_all = are_all && holds_in_part(e->args[0], axis, 0).has_value();
+    are_all = are_all && is_of_borders(e->args[0], axis);
     visit(e->args[0], [&](const Expr& part) {
       if (const std::optional<int64_t> border = border_of(part, axis)) borders.insert(*border);
     });

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_groups.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fused_group.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

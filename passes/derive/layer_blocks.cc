@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/fuse/fused_group.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {

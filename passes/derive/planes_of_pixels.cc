@@ -1,12 +1,18 @@
 // Planes made of pixels, y(c, i, j) = x(i, j, c): a vector of one plane is shuffled out of lines of
 // memory that hold the other planes, too. So these are computed side by side, out of the same
 // lines.
+//
+// Planes of which each is computed otherwise, y(c, i) = select(c == 0, .., select(c == 1, .., ..)),
+// as of colours that a matrix of numbers mixes: side by side the plane is known where it is
+// computed, so that nothing is computed for another, and what several of them read is loaded once.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +26,29 @@ namespace {
 
 // Each is written to memory of its own.
 constexpr int64_t kMostPlanes = 15;
+
+// Compiling takes longer the more of them there are, and the longer the body is.
+constexpr int64_t kMostChosen = 8, kMostOfChosen = 2000;
+
+// Whether each of a few planes is computed otherwise, and several read the same along their rows.
+bool mixes_planes(const Op& op, const Axis& plane, int64_t planes, const Axis& along) {
+  if (planes > kMostChosen || !chooses_by(op.body, plane.name())) return false;
+  if (size_of(op.body).nodes > kMostOfChosen) return false;
+  std::set<std::string> before;
+  for (int64_t i = 0; i < planes; ++i) {
+    std::set<std::string> reads;
+    for (const Expr& read : reads_in(chosen_at(op.body, plane.name(), i))) {
+      const Expr there = substitute_axes(read, [&](const std::string& axis) {
+        return axis == plane.name() ? int_constant(i) : Expr();
+      });
+      if (mentions(there, along.name())) reads.insert(to_string(simplify_index(there)));
+    }
+    for (const std::string& read : reads) {
+      if (!before.insert(read).second) return true;
+    }
+  }
+  return false;
+}
 
 bool reads_pixels(const Op& op, const Axis& plane, const Axis& along) {
   const std::vector<Expr> reads = reads_in(op.body);
@@ -38,19 +67,26 @@ OpPtr with_extent(const Op& tensor, const Extent& extent, int64_t number) {
   return known;
 }
 
-}  // namespace
-
-std::optional<size_t> match_planes(const Op& op, const Target& target) {
+std::optional<size_t> find_planes(const Op& op, const Target& target, bool of_pixels_alone) {
   if (op.axes.size() < 2 || match_pixels(op, value_lanes(op, target))) return std::nullopt;
   const Axis& along = op.axes.back();
   const int64_t lanes = value_lanes(op, target);
   if (along.extent().as_constant().value_or(lanes) < lanes) return std::nullopt;
   for (size_t at = 0; at + 1 < op.axes.size(); ++at) {
-    const int64_t planes = op.axes[at].extent().as_constant().value_or(0);
-    if (planes < 2 || planes > kMostPlanes || !reads_pixels(op, op.axes[at], along)) continue;
-    if (!crosses(one_plane(op, at), target)) return at;
+    const Axis& plane = op.axes[at];
+    const int64_t planes = plane.extent().as_constant().value_or(0);
+    if (planes < 2 || planes > kMostPlanes) continue;
+    const bool matches = reads_pixels(op, plane, along) ||
+                         (!of_pixels_alone && mixes_planes(op, plane, planes, along));
+    if (matches && !crosses(one_plane(op, at), target)) return at;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<size_t> match_planes(const Op& op, const Target& target) {
+  return find_planes(op, target, false);
 }
 
 Op one_plane(const Op& op, size_t planes) {
@@ -82,7 +118,7 @@ std::optional<size_t> planes_of_run_time_number(const Op& op, const Target& targ
     const bool is_other = std::any_of(op.axes.begin(), op.axes.end(), [&](const Axis& axis) {
       return axis.name() != op.axes[at].name() && share_a_size(axis.extent(), planes);
     });
-    if (!is_other && match_planes(with_planes(op, at, kSome), target) == at) return at;
+    if (!is_other && find_planes(with_planes(op, at, kSome), target, true) == at) return at;
   }
   return std::nullopt;
 }

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

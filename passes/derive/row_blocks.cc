@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/fuse/fused_group.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

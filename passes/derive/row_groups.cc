@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
 #include "passes/fuse/fused_group.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

@@ -31,6 +31,13 @@ int64_t rows_that_divide(int64_t all, int64_t most, int64_t lanes = 1) {
   return std::max<int64_t>(rows, 1);
 }
 
+// The largest power of two up to `most`: of so many rows all vectors across them are full.
+int64_t power_of_two(int64_t most) {
+  int64_t rows = 1;
+  while (2 * rows <= most) rows *= 2;
+  return rows;
+}
+
 // As many as there are in each of the fewest parts of `most` at most: few are left over of these.
 int64_t equal_part(int64_t all, int64_t most) {
   const int64_t parts = std::max<int64_t>((all + most - 1) / most, 1);
@@ -50,7 +57,28 @@ int64_t most_rows(const RowGroup& group, const Target& target) {
   return *points <= kShort * lanes ? std::max(kVectorsOfRows * lanes, kEnough) : kEnough;
 }
 
+// How many of a run-time number of rows are computed at a time, if they are short and the first
+// cache holds half of them.
+constexpr int64_t kManyRows = 32;
+
+bool are_many_at_a_time(const RowGroup& group, const Target& target) {
+  if (!may_end_with_last_row(group)) return false;
+  const std::optional<int64_t> points = points_of_row(group);
+  const std::optional<int64_t> in_cache = rows_in_cache(group, target);
+  return points && in_cache && are_short_rows(*points) && 2 * *in_cache >= kManyRows;
+}
+
 }  // namespace
+
+bool may_end_with_last_row(const RowGroup& group) {
+  return are_first(group) && !keeps_any(group) && !has_results(group) &&
+         sums_of(group.reader()) == nullptr;
+}
+
+bool are_short_rows(int64_t elements) {
+  constexpr int64_t kMost = 128;
+  return elements <= kMost;
+}
 
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target) {
   int64_t bytes = 0, most = 0;
@@ -73,6 +101,7 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   const int64_t in_cache = rows_in_cache(group, target).value_or(std::max<int64_t>(of_short, 1));
   const int64_t known = all.is_constant() ? most_rows(group, target) : kRowsAtATime;
   int64_t most = std::min(in_cache, std::max(known, of_short));
+  if (!all.is_constant() && are_many_at_a_time(group, target)) most = kManyRows;
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
     const std::optional<int64_t> points = points_of_row(group);
@@ -82,7 +111,9 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   if (are_tasks && least) {
     most = std::clamp<int64_t>(*least / (kTasksOfCore * target.cores), 1, most);
   }
-  if (!all.is_constant()) return most;
+  if (!all.is_constant()) {
+    return most > std::max(kRowsAtATime, of_short) ? power_of_two(most) : most;
+  }
   const int64_t count = all.constant_term();
   const int64_t exact = rows_that_divide(count, most);
   if (most <= std::max(kRowsAtATime, of_short)) {

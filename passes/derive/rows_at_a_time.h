@@ -16,6 +16,14 @@ namespace emulsion {
 // next row are summed.
 constexpr int64_t kRowsAtATime = 4;
 
+// Whether rows of a run-time number have so few elements that many of them are computed at a time:
+// vectors lie across them in what there is once in a row, and go through several where one fills
+// none. The last tile has no more rows than are left (end_vectors.h).
+bool are_short_rows(int64_t elements);
+// Whether in that tile no more of them are computed, as far as the group tells: what is kept, and
+// the parts of sums that the reader makes itself, have loops of their own that go on, and what
+// these read would be computed beyond the last row.
+bool may_end_with_last_row(const RowGroup& group);
 // How many rows fit the L1 cache, with all that is read and computed of them, and at least one;
 // nothing where a run-time size decides.
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target);

@@ -6,11 +6,11 @@
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/simplify_quotients.h"
 

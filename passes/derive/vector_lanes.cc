@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "dsl/affine.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/read_borders.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/narrow_values.h"
 
@@ -86,16 +86,6 @@ bool is_narrow(const Op& op) {
          });
 }
 
-// Whether it chooses what it computes by the step of the axis: of a vector along that, all choices
-// would be computed for each step.
-bool chooses_by(const Op& op, const Axis& axis) {
-  const auto is_read = [](const Expr& e) { return e->op == ExprOp::read; };
-  return any_part(op.body, [&](const Expr& e) {
-    return e->op == ExprOp::select && mentions(e->args[0], axis.name()) &&
-           !any_part(e->args[0], is_read);
-  });
-}
-
 // Whether it reads every third byte along the axis. Of every second or fourth there are
 // instructions.
 bool reads_thirds_of_bytes(const Op& op, const Axis& axis) {
@@ -115,8 +105,9 @@ bool is_along(const Expr& read, const Axis& axis) {
 
 std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
   constexpr int64_t kShortestVector = 4;
-  const bool may_fill =
-      is_narrow(op) || lie_side_by_side(op) || (!op.axes.empty() && chooses_by(op, op.axes.back()));
+  // Of a vector along an axis by whose steps it chooses, all choices would be computed for each.
+  const bool chooses = !op.axes.empty() && chooses_by(op.body, op.axes.back().name());
+  const bool may_fill = is_narrow(op) || lie_side_by_side(op) || chooses;
   const int64_t most = may_fill ? kShortestVector : kShortestVector - 1;
   int64_t values = 1;  // of a pixel
   std::optional<Axis> colour;

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "dsl/checked_arithmetic.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/index/collect_terms.h"
-#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {

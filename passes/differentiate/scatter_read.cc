@@ -376,17 +376,27 @@ class ReadScatter {
     return result;
   }
 
-  // At `end`: the sum of `count` elements from `first` on.
+  // At `end`: the sum of `count` elements from `first` on, of those that there are: an end may be
+  // further away than an index goes.
   Expr border(const Expr& e, size_t d, const std::string& inner, const Extent& first,
               const Extent& count, const Extent& end) const {
     if (count.is_constant() && count.constant_term() <= 0) return zero_of(e);
-    Expr total;
-    if (count == Extent(1)) {
-      total = settled_over(element_, replace_axis(e, inner, extent_value(first)));
-    } else {
-      const Axis t(inner, count);
-      total = summed_over(element_, {t}, replace_axis(e, inner, t + extent_value(first)), name_);
+    std::vector<Axis> summed;
+    if (count != Extent(1)) summed.emplace_back(inner, count);
+    std::vector<Axis> scope = element_;
+    scope.insert(scope.end(), summed.begin(), summed.end());
+    const Expr place = summed.empty() ? extent_value(first) : summed[0] + extent_value(first);
+    const IndexFacts facts(scope);
+    const Extent all = clamps_[d]->most - clamps_[d]->least + Extent(1);
+    std::vector<Expr> conditions;
+    if (!proves_in_bounds(place, all, facts.axes(), {all})) {
+      conditions = range_conditions(place, all, facts);
     }
+    if (!undecided(&conditions, facts)) return zero_of(e);
+    Expr value = replace_axis(e, inner, place);
+    if (!conditions.empty()) value = select(conjunction(conditions), value, zero_of(value));
+    const Expr total = summed.empty() ? settled_over(element_, value)
+                                      : summed_over(element_, summed, value, name_);
     return select(element_[d] == extent_value(end), total, zero_of(total));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -134,8 +135,8 @@ class IntervalOf {
       if (e->op == ExprOp::mod) return Interval{{}, 0, c - 1};
       return unless_varying(e);
     }
-    auto floor_div = [&](int64_t x) { return x >= 0 ? x / c : -((-x + c - 1) / c); };
-    int64_t low = floor_div(a->low.constant_term()), high = floor_div(a->high.constant_term());
+    const int64_t low = floor_div(a->low.constant_term(), c);
+    const int64_t high = floor_div(a->high.constant_term(), c);
     if (e->op == ExprOp::mod) {
       if (low != high) return Interval{{}, 0, c - 1};
       return Interval{{}, a->low.constant_term() - low * c, a->high.constant_term() - low * c};

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "dsl/error.h"
-#include "passes/index/index_arithmetic.h"
+#include "dsl/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

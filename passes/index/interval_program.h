@@ -16,14 +16,9 @@
 #include <vector>
 
 #include "dsl/expr.h"
+#include "dsl/types.h"
 
 namespace emulsion {
-
-// All whole numbers from low to high, both included.
-struct IndexRange {
-  int64_t low = 0, high = 0;
-  bool is_point() const { return low == high; }
-};
 
 class IntervalProgram {
  public:
@@ -32,7 +27,7 @@ class IntervalProgram {
   // expression that is no index: a float.
   IntervalProgram(const Expr& index, const std::function<int(const std::string&)>& slot);
 
-  IndexRange range(const std::vector<IndexRange>& slots) const;
+  IntegerRange range(const std::vector<IntegerRange>& slots) const;
   // Which slots the range depends on, each once.
   std::vector<int> slots() const;
 
@@ -41,15 +36,15 @@ class IntervalProgram {
     ExprOp op;
     int arguments[3] = {0, 0, 0};  // earlier steps; axis, size: a slot
     int64_t value = 0;             // constant
-    IndexRange of_type = {};       // of what is made of data: what its type holds
-    bool of_data = false;
+    bool may_wrap = false;         // made of data, or of what was cast to a narrow type
+    IntegerRange of_type = {};     // of what may wrap around: what its type holds
   };
 
   int add(const Expr& index, const std::function<int(const std::string&)>& slot);
-  static IndexRange evaluate(const Step& step, const std::vector<IndexRange>& slots,
-                             const IndexRange* values);
-  static IndexRange compute(const Step& step, const std::vector<IndexRange>& slots,
-                            const IndexRange* values);
+  static IntegerRange evaluate(const Step& step, const std::vector<IntegerRange>& slots,
+                               const IntegerRange* values);
+  static IntegerRange compute(const Step& step, const std::vector<IntegerRange>& slots,
+                              const IntegerRange* values);
 
   std::vector<Step> steps_;
 };

@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "dsl/index_arithmetic.h"
 #include "dsl/types.h"
-#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "passes/index/index_arithmetic.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "passes/index/index_arithmetic.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 

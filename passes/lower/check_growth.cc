@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "dsl/error.h"
-#include "passes/index/index_arithmetic.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_storage.h"
 
@@ -28,19 +28,32 @@ Directive culprit(const ScheduledStage& plan, const Stage& stage) {
   return plan.source_directive(DirectiveKind::compute_at);
 }
 
+[[noreturn]] void refuse_whole(const ScheduledStage& plan, int64_t bytes) {
+  fail(
+      "{}: expected storage of at most {} bytes, got {} or more, since it is computed as a whole; "
+      "legal: compute_at{}",
+      plan.stage.name, kMostBytes, bytes, plan.stage.is_reduction() ? "" : " or compute_inline");
+}
+
 // At the least: an axis of a run-time extent counts as one index.
 void check_storage(const ScheduledStage& plan, const Stage& stage, const StageStorage& storage) {
   if (plan.is_output) return;
-  int64_t bytes = size_in_bytes(stage.dtype);
+  int64_t bytes = size_in_bytes(stage.dtype), bytes_of_domain = bytes;
   for (size_t d = 0; d < storage.extents.size(); ++d) {
     const int64_t extent = std::max<int64_t>(constant_value(storage.extents[d]).value_or(1), 1);
     bytes = saturated_product(bytes, storage.layout.padded(d, extent));
+    const int64_t of_axis = plan.stage.axes[d].extent().as_constant().value_or(1);
+    bytes_of_domain = saturated_product(bytes_of_domain, of_axis);
   }
   if (bytes <= kMostBytes) return;
-  refuse(plan.stage.name, culprit(plan, stage),
-         fmt::format("expected storage of at most {} bytes, got {}; legal: a smaller factor",
-                     kMostBytes, bytes),
-         {plan.stage.name, ""});
+  const Directive* place = plan.find_directive(DirectiveKind::compute_at);
+  if (place == nullptr && bytes_of_domain > kMostBytes) refuse_whole(plan, bytes_of_domain);
+  const Directive by = culprit(plan, stage);
+  refuse(
+      plan.stage.name, by,
+      fmt::format("expected storage of at most {} bytes, got {}; legal: a {}", kMostBytes, bytes,
+                  by.kind == DirectiveKind::compute_at ? "loop further inside" : "smaller factor"),
+      {plan.stage.name, ""});
 }
 
 }  // namespace

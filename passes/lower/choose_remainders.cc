@@ -22,6 +22,15 @@ bool never_negative_for(const Extent& e, const Extent& n) {
   return false;
 }
 
+// Whether no iteration happens over that extent where n is 0.
+bool has_no_steps_without(const Extent& n, const Extent& extent) {
+  constexpr int64_t kMost = 2;  // halves of a row that are n long
+  for (int64_t times = 1; times <= kMost; ++times) {
+    if (never_negative(n * Extent(times) - extent)) return true;
+  }
+  return false;
+}
+
 // Nothing where the index may be n or more away from the ends of [0, n), or n may be 0.
 Expr chosen_remainder(const Expr& e, const AxisExtents& axes) {
   if (e->op != ExprOp::mod || e->dtype != i32) return Expr();
@@ -29,7 +38,7 @@ Expr chosen_remainder(const Expr& e, const AxisExtents& axes) {
   const std::optional<Affine> sum = affine_of(e->args[0]);
   if (!n || n->is_constant() || !sum) return Expr();
   const bool is_at_least_1 = std::any_of(axes.begin(), axes.end(), [&](const auto& axis) {
-    return never_negative(*n - axis.second);  // no iteration happens where that is 0
+    return has_no_steps_without(*n, axis.second);
   });
   const Extent low = least_value(*sum, axes), high = largest_value(*sum, axes);
   if (!is_at_least_1 || !never_negative_for(low + *n, *n) ||

@@ -95,6 +95,27 @@ Expr inside_region(const StageRegion& reader, const Expr& index) {
   return min(max(index, simplify_index(least)), simplify_index(most));
 }
 
+// Axes replaced in an index, but not in what is read inside of it: that has indices of its own,
+// which say where it is stored.
+Expr with_axes_outside_reads(const Expr& index,
+                             const std::function<Expr(const std::string&)>& value) {
+  std::map<std::string, Expr> reads;
+  const auto read_again = [&](const std::string& name) {
+    const auto found = reads.find(name);
+    return found == reads.end() ? Expr() : found->second;
+  };
+  const Expr bare = transform(index, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read) return Expr();
+    const std::string name = "read " + std::to_string(reads.size());  // no axis's
+    reads.emplace(name, substitute_axes(e, read_again));
+    return axis_value(name);
+  });
+  return substitute_axes(bare, [&](const std::string& name) {
+    Expr read = read_again(name);
+    return read.defined() ? read : value(name);
+  });
+}
+
 }  // namespace
 
 // The axis is clamped inside the index, so that it is hoisted out of the loops it does not vary in.
@@ -107,7 +128,7 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
   }
   if (leaving.empty()) return reader.stage.body;
   const auto at_clamped_axes = [&](const Expr& index) {
-    return substitute_axes(index, [&](const std::string& axis) {
+    return with_axes_outside_reads(index, [&](const std::string& axis) {
       auto found = leaving.find(axis);
       return found == leaving.end() ? Expr() : found->second;
     });

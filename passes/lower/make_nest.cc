@@ -1,5 +1,6 @@
 #include "passes/lower/make_nest.h"
 
+#include <optional>
 #include <utility>
 
 #include "dsl/error.h"
@@ -76,18 +77,18 @@ LoopNest nest_of(const NestPlan& plan) {
 }
 
 // The nest of a message, as the directives leave it: its expressions are simplified, its loops
-// whole.
-LoopNest nest_before(const Graph& graph, const Schedule& schedule, const ScheduleRefusal& refusal) {
+// whole. Nothing: what is stored as a whole without any directive is more than memory may have.
+std::optional<LoopNest> nest_before(const Graph& graph, const Schedule& schedule,
+                                    const ScheduleRefusal& refusal) {
   const std::vector<Schedule> candidates = schedules_before(schedule, refusal);
   for (const Schedule& candidate : candidates) {
     try {
       return simplify_nest(nest_of(plan_nest(graph, candidate)));
-    } catch (const ScheduleError&) {  // another directive is illegal too; its turn comes
+    } catch (const Error&) {  // another directive is illegal too; its turn comes
       continue;
     }
   }
-  EMULSION_CHECK(false, "a graph without a schedule is refused: {}", refusal.what());
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dsl/error.h"
+#include "dsl/fitting_name.h"
 #include "dsl/nearest_name.h"
 #include "dsl/text_lexer.h"
 #include "passes/index/simplify_index.h"
@@ -13,7 +14,7 @@
 
 namespace emulsion {
 
-std::string packed_name(const std::string& weight) { return weight + "_packed"; }
+std::string packed_name(const std::string& weight) { return fitting_name(weight + "_packed"); }
 
 // What a directive makes must be small enough for a buffer, as every tensor of the graph is.
 void require_size(const std::string& stage, const Directive& d, const Shape& shape, DType dtype) {

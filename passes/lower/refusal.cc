@@ -99,20 +99,22 @@ std::vector<Schedule> schedules_before(const Schedule& schedule, const ScheduleR
   return result;
 }
 
-ScheduleError explain(const ScheduleRefusal& refusal, const LoopNest& before) {
-  const std::vector<std::string> lines = lines_of(to_string(before));
-  const std::string subject = marked_subject(refusal, before);
+ScheduleError explain(const ScheduleRefusal& refusal, const std::optional<LoopNest>& before) {
+  const std::string& place = refusal.directive().place;
+  const std::string message = (place.empty() ? "" : place + ": ") + refusal.message();
+  if (!before) return ScheduleError(message, "");
+  const std::vector<std::string> lines = lines_of(to_string(*before));
+  const std::string subject = marked_subject(refusal, *before);
   std::vector<bool> marked;
   marked.reserve(lines.size());
   for (const std::string& line : lines) marked.push_back(subject_of(line) == subject);
   const std::vector<bool> shown = lines_to_show(lines, marked);
-  const std::string& place = refusal.directive().place;
   std::string text = "the nest before it:";
   for (size_t i = 0; i < lines.size(); ++i) {
     if (shown[i]) text += (marked[i] ? "\n--> " : "\n    ") + lines[i];
     if (!shown[i] && (i == 0 || shown[i - 1])) text += "\n    ...";
   }
-  return ScheduleError((place.empty() ? "" : place + ": ") + refusal.message(), text);
+  return ScheduleError(message, text);
 }
 
 }  // namespace emulsion

@@ -17,6 +17,7 @@
 // that was read from text or JSON the place stands in front: "line 4: ", "schedule JSON:
 // /directives/3: ".
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,11 +29,11 @@ namespace emulsion {
 
 // What stands before the refused directive, in the order in which a schedule prints (consumers
 // first), the longest first: the first of these that lowers is the nest to show. The last one is
-// the empty schedule, which always does.
+// the empty schedule.
 std::vector<Schedule> schedules_before(const Schedule& schedule, const ScheduleRefusal& refusal);
 
-// The message with its place in front, and that nest.
-ScheduleError explain(const ScheduleRefusal& refusal, const LoopNest& before);
+// The message with its place in front, and that nest, where there is one.
+ScheduleError explain(const ScheduleRefusal& refusal, const std::optional<LoopNest>& before);
 
 }  // namespace emulsion
 

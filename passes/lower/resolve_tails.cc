@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "dsl/error.h"
-#include "passes/index/index_arithmetic.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
 #include "passes/lower/refusal.h"

@@ -13,6 +13,7 @@
 #include "dsl/affine.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/end_vectors.h"
 #include "passes/nest/loop_steps.h"
 #include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
@@ -48,16 +49,6 @@ std::optional<StageAxis> axis_of(const LoopNest& nest, const Loop& loop) {
 bool same_index(const Expr& a, const Expr& b) {
   const auto apart = interval_of(a - b, [](const std::string&) { return std::nullopt; });
   return apart && apart->fixed.empty() && apart->low == Extent(0) && apart->high == Extent(0);
-}
-
-// extent - min. Of what is left behind the last whole multiple of a number: the remainder.
-Expr steps_left(const Extent& extent, const Expr& min) {
-  const Expr whole = extent_value(extent);
-  if (min->op == ExprOp::mul && min->args[0]->op == ExprOp::div &&
-      equal(min->args[0]->args[1], min->args[1]) && equal(min->args[0]->args[0], whole)) {
-    return simplify_index(whole % min->args[1]);
-  }
-  return difference(whole, min);
 }
 
 // Which loops are to end earlier, and after how many steps: those of vectors after a multiple of
@@ -291,11 +282,44 @@ std::optional<int64_t> shortest_vector(const NodePtr& body) {
 
 }  // namespace
 
-NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::string& variable,
-                       const Expr& step) {
+namespace {
+
+Endings endings_in(const LoopNest& nest, const NodePtr& body, const std::string& variable,
+                   const Expr& step, const std::map<std::string, size_t>& masked = {}) {
   LoopFinder finder(nest, variable, step);
   Endings endings = finder.find(*body);
+  // What vectors leave out nobody may read either.
+  const Expr none = int_constant(0);
+  for (const auto& [stage, axis] : masked) endings.insert({{stage, axis}, {none, none, none}});
   check_readers(nest, body, finder.take_one_step(), &endings);
+  return endings;
+}
+
+// The same with masks on vectors, where more loops end for these; nothing where none do.
+std::optional<NodePtr> end_with_vectors(const LoopNest& nest, const NodePtr& body,
+                                        const std::string& variable, const Expr& step,
+                                        size_t without) {
+  std::set<std::string> whole;
+  while (true) {
+    const EndedVectors vectors = end_vectors(nest, body, variable, step, whole);
+    if (vectors.masked.empty()) return std::nullopt;
+    Endings endings = endings_in(nest, vectors.body, variable, step, vectors.masked);
+    const size_t known = whole.size();
+    for (const auto& [stage, axis] : vectors.masked) {
+      if (endings.erase({stage, axis}) == 0) whole.insert(stage);
+    }
+    if (whole.size() > known) continue;
+    if (endings.size() <= without) return std::nullopt;
+    return LoopEnder(nest, endings).mutate(vectors.body);
+  }
+}
+
+}  // namespace
+
+NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::string& variable,
+                       const Expr& step) {
+  const Endings endings = endings_in(nest, body, variable, step);
+  if (auto ended = end_with_vectors(nest, body, variable, step, endings.size())) return *ended;
   return endings.empty() ? body : LoopEnder(nest, endings).mutate(body);
 }
 

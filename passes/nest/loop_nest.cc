@@ -6,7 +6,7 @@
 
 #include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
-#include "passes/index/index_arithmetic.h"
+#include "dsl/index_arithmetic.h"
 #include "passes/index/index_interval.h"
 #include "passes/nest/visit_nest.h"
 

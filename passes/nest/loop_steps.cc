@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 
@@ -50,8 +51,6 @@ Expr without_choices(const Expr& expr, std::map<std::string, Range>* ranges) {
   });
 }
 
-int64_t floor_quotient(int64_t a, int64_t by) { return (a >= 0 ? a : a - by + 1) / by; }
-
 // What an extent is where run-time sizes are large, and all the same: for choices that are right
 // whatever they are. Nothing where that is beyond what a tensor has.
 std::optional<int64_t> typical(const Extent& e) {
@@ -67,7 +66,7 @@ std::optional<int64_t> typical(const Extent& e) {
 std::optional<int64_t> frequent_quotient(int64_t least, int64_t most, int64_t by) {
   constexpr int64_t kMostQuotients = 3;
   int64_t best = 0, widest = 0;
-  const int64_t first = floor_quotient(least, by), last = floor_quotient(most, by);
+  const int64_t first = floor_div(least, by), last = floor_div(most, by);
   if (last - first >= kMostQuotients) return std::nullopt;
   for (int64_t quotient = first; quotient <= last; ++quotient) {
     const int64_t start = std::max(least, quotient * by);
@@ -78,10 +77,20 @@ std::optional<int64_t> frequent_quotient(int64_t least, int64_t most, int64_t by
   return best;
 }
 
+// Whether half of the sum of what `a` is the greatest of is more than b - 1: the greatest is a
+// whole number, and no less than that half. max(2 * H - 1, 0) >= H.
+bool is_half_at_least(const Expr& a, const Expr& b) {
+  const auto x = as_extent(a->args[0]), y = as_extent(a->args[1]), z = as_extent(b);
+  return x && y && z && never_negative(*x + *y - *z - *z + Extent(1));
+}
+
 }  // namespace
 
 Expr floor_of(const Extent& dividend, int64_t divisor) {
-  if (auto exact = dividend.exact_quotient(divisor)) return extent_value(*exact);
+  const int64_t number = dividend.constant_term();
+  if (auto exact = (dividend - Extent(number)).exact_quotient(divisor)) {
+    return extent_value(*exact + Extent(floor_div(number, divisor)));
+  }
   return simplify_index(extent_value(dividend) / int_constant(divisor));
 }
 
@@ -91,6 +100,7 @@ bool at_least(const Expr& a, const Expr& b) {
   if (a->op == ExprOp::max && (at_least(a->args[0], b) || at_least(a->args[1], b))) return true;
   if (b->op == ExprOp::max) return at_least(a, b->args[0]) && at_least(a, b->args[1]);
   if (a->op == ExprOp::min) return at_least(a->args[0], b) && at_least(a->args[1], b);
+  if (a->op == ExprOp::max && is_half_at_least(a, b)) return true;
   if (const auto least = constant_value(a), most = most_of(b); least && most && *least >= *most) {
     return true;
   }
@@ -132,6 +142,15 @@ Expr difference(const Expr& a, const Expr& b) {
 Expr steps_between(const Expr& from, const Expr& to) {
   const Expr steps = difference(to, from);
   return at_least(to, from) ? steps : greatest_of(steps, int_constant(0));
+}
+
+Expr steps_left(const Extent& extent, const Expr& min) {
+  const Expr whole = extent_value(extent);
+  if (min->op == ExprOp::mul && min->args[0]->op == ExprOp::div &&
+      equal(min->args[0]->args[1], min->args[1]) && equal(min->args[0]->args[0], whole)) {
+    return simplify_index(whole % min->args[1]);
+  }
+  return difference(whole, min);
 }
 
 Range range_of(const Loop& loop) {
@@ -226,8 +245,8 @@ Expr SparedSteps::not_wrapped(const Expr& e, const std::function<Expr(const Expr
              to = typical(own.high), divisor = typical(*by);
   if (!low || !high || !from || !to || !divisor || *divisor < 1) return Expr();
   const std::optional<int64_t> quotient =
-      frequent_quotient(slope->factor * floor_quotient(*from, own.divisor) + *low,
-                        slope->factor * floor_quotient(*to, own.divisor) + *high, *divisor);
+      frequent_quotient(slope->factor * floor_div(*from, own.divisor) + *low,
+                        slope->factor * floor_div(*to, own.divisor) + *high, *divisor);
   if (!quotient) return Expr();
   const Extent start = *by * Extent(*quotient);
   const Expr first_of_it = extent_value(start), last_of_it = extent_value(start + *by - Extent(1));

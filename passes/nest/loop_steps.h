@@ -30,6 +30,9 @@ Expr difference(const Expr& a, const Expr& b);
 // How many steps there are from one index to another; none where that is before it.
 Expr steps_between(const Expr& from, const Expr& to);
 
+// extent - min: of what is left behind the last whole multiple of a number, the remainder.
+Expr steps_left(const Extent& extent, const Expr& min);
+
 // Which values the variable of a loop takes.
 Range range_of(const Loop& loop);
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/range_arithmetic.h"
 #include "dsl/types.h"
 
 namespace emulsion {
@@ -18,17 +19,6 @@ constexpr int kByte = 1, kTwoBytes = 2;
 
 bool is_narrow(DType type) { return is_integer(type) && size_in_bytes(type) <= kTwoBytes; }
 
-bool contains(DType type, const IntegerRange& range) {
-  const IntegerRange all = integer_range(type);
-  return all.contains(range.lowest) && all.contains(range.highest);
-}
-
-IntegerRange both(const IntegerRange& a, const IntegerRange& b) {
-  return {std::min(a.lowest, b.lowest), std::max(a.highest, b.highest)};
-}
-
-int64_t most_of(const IntegerRange& range) { return std::max(-range.lowest, range.highest); }
-
 bool is_positive_constant(const Expr& e) { return e->op == ExprOp::constant && e->int_value > 0; }
 
 // From where to where integers go, and bools as 0 and 1.
@@ -37,57 +27,23 @@ class Ranges {
   const IntegerRange& of(const Expr& e) {
     const auto known = known_.find(&e.node());
     if (known != known_.end()) return known->second;
-    const IntegerRange type = of_type(e.dtype());
-    IntegerRange range = of_new(e, type);
+    const IntegerRange type = integer_range(e.dtype());
+    const IntegerRange computed = of_new(e, type);
     // What leaves the type wraps around.
-    if (range.lowest < type.lowest || range.highest > type.highest) range = type;
-    return known_.emplace(&e.node(), range).first->second;
+    return known_.emplace(&e.node(), type.contains(computed) ? computed : type).first->second;
   }
 
  private:
-  static IntegerRange of_type(DType type) {
-    return type == DType::boolean ? IntegerRange{0, 1} : integer_range(type);
-  }
-
-  // No number of i32 makes a product that int64_t does not hold.
   IntegerRange of_new(const Expr& e, const IntegerRange& type) {
     if (e->op == ExprOp::constant) return {e->int_value, e->int_value};
-    if (e->op == ExprOp::cast) return is_float(e->args[0].dtype()) ? type : of(e->args[0]);
-    if (e->op == ExprOp::select) return both(of(e->args[1]), of(e->args[2]));
-    if (e->op == ExprOp::read || e->args.empty() || e->dtype == DType::boolean) return type;
-    const IntegerRange a = of(e->args[0]);
-    const IntegerRange b = e->args.size() > 1 ? of(e->args[1]) : a;
-    switch (e->op) {
-      case ExprOp::add:
-        return {a.lowest + b.lowest, a.highest + b.highest};
-      case ExprOp::sub:
-        return {a.lowest - b.highest, a.highest - b.lowest};
-      case ExprOp::mul: {
-        const int64_t ends[] = {a.lowest * b.lowest, a.lowest * b.highest, a.highest * b.lowest,
-                                a.highest * b.highest};
-        return {*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
-      }
-      case ExprOp::neg:
-        return {-a.highest, -a.lowest};
-      case ExprOp::abs:
-        return {a.lowest <= 0 && a.highest >= 0 ? 0 : std::min(std::abs(a.lowest), a.highest),
-                most_of(a)};
-      case ExprOp::min:
-        return {std::min(a.lowest, b.lowest), std::min(a.highest, b.highest)};
-      case ExprOp::max:
-        return {std::max(a.lowest, b.lowest), std::max(a.highest, b.highest)};
-      case ExprOp::div:
-        if (!is_positive_constant(e->args[1])) return {-most_of(a), most_of(a)};
-        return {quotient(a.lowest, b.lowest), quotient(a.highest, b.lowest)};
-      case ExprOp::mod:
-        return is_positive_constant(e->args[1]) ? IntegerRange{0, b.lowest - 1} : type;
-      default:
-        return type;
+    if (e->op == ExprOp::read || e->args.empty()) return type;
+    IntegerRange args[3];
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      if (is_float(e->args[i].dtype())) return type;
+      args[i] = of(e->args[i]);
     }
+    return range_of(e->op, args[0], args[1], args[2]);
   }
-
-  // Towards minus infinity.
-  static int64_t quotient(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
   std::unordered_map<const ExprNode*, IntegerRange> known_;
 };
@@ -161,14 +117,14 @@ class Narrower {
   // The operation of arguments that a type of so many bytes holds. Undefined if none does.
   Expr exact(const Expr& e, int bytes) {
     IntegerRange range = ranges_.of(e->args[0]);
-    for (const Expr& arg : e->args) range = both(range, ranges_.of(arg));
+    for (const Expr& arg : e->args) range = united(range, ranges_.of(arg));
     // The least and most of 16 bits are found faster with a sign, quotients without.
     const bool divides = e->op == ExprOp::div || e->op == ExprOp::mod;
     std::vector<DType> types = {DType::i16, DType::u16};
     if (bytes == kByte) types = {DType::i8, DType::u8};
     if (divides || bytes == kByte) std::swap(types[0], types[1]);
     for (const DType type : types) {
-      if (!contains(type, range)) continue;
+      if (!integer_range(type).contains(range)) continue;
       std::vector<Expr> args;
       for (const Expr& arg : e->args) args.push_back(modulo(arg, type));
       if (std::all_of(args.begin(), args.end(), [](const Expr& arg) { return arg.defined(); })) {

@@ -18,6 +18,7 @@
 #include "passes/index/simplify_index.h"
 #include "passes/nest/end_at_domains.h"
 #include "passes/nest/loop_steps.h"
+#include "passes/nest/prefetch_box.h"
 #include "passes/nest/read_indices.h"
 #include "passes/nest/split_choices.h"
 #include "passes/nest/stack_room.h"
@@ -268,9 +269,33 @@ class Partitioner : public NestMutator {
   std::vector<const Loop*> around_;
 };
 
+// Without prefetches of what nothing inside a loop reads any more: another side of a select is
+// chosen in all of it.
+class UsefulPrefetches : public NestMutator {
+ public:
+  explicit UsefulPrefetches(const LoopNest& nest) : nest_(nest) {}
+
+ private:
+  NodePtr mutate_loop(const NodePtr& node, const Loop& loop) override {
+    const auto is_idle = [&](const Prefetch& prefetch) {
+      return !reads_inside(nest_, *loop.body, prefetch.buffer);
+    };
+    NodePtr inside = mutate_inside(node);
+    if (std::none_of(loop.prefetches.begin(), loop.prefetches.end(), is_idle)) return inside;
+    Loop made = *inside->as<Loop>();
+    std::vector<Prefetch>& all = made.prefetches;
+    all.erase(std::remove_if(all.begin(), all.end(), is_idle), all.end());
+    return make_node(std::move(made));
+  }
+
+  const LoopNest& nest_;
+};
+
 LoopNest partitioned(const LoopNest& nest, const std::function<bool(const Loop&)>& asked) {
   LoopNest result = nest;
-  if (nest.root) result.root = Partitioner(nest, asked).mutate(nest.root);
+  if (!nest.root) return result;
+  result.root = Partitioner(nest, asked).mutate(nest.root);
+  if (result.root != nest.root) result.root = UsefulPrefetches(nest).mutate(result.root);
   return result;
 }
 

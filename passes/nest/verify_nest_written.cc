@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "dsl/error.h"
-#include "passes/index/index_arithmetic.h"
+#include "dsl/range_arithmetic.h"
+#include "dsl/types.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/verify_nest_storage.h"
 #include "passes/nest/verify_nest_values.h"
@@ -26,65 +27,37 @@ namespace {
 // Iterations of the loops inside an alloc: all first, all last, and mixtures of both.
 constexpr unsigned kMixtures = 6;
 
-struct Range {
-  int64_t low, high;  // both are in it
-};
-using Ranges = std::map<std::string, Range>;
+using Ranges = std::map<std::string, IntegerRange>;
 // For each axis; nothing: it may be any index.
-using WrittenBox = std::vector<std::optional<Range>>;
+using WrittenBox = std::vector<std::optional<IntegerRange>>;
 
-// A range that holds all values of the expression, whichever its variables have in theirs.
-std::optional<Range> range_of(const Expr& e, const Ranges& variables) {
-  if (e->op == ExprOp::constant) return Range{e->int_value, e->int_value};
+// A range that holds all values of the expression, whichever its variables have in theirs. Nothing:
+// of what is read.
+std::optional<IntegerRange> range_of_index(const Expr& e, const Ranges& variables) {
+  if (e->op == ExprOp::constant) return IntegerRange{e->int_value, e->int_value};
   if (e->op == ExprOp::axis || e->op == ExprOp::size) {
     auto found = variables.find(e->name);
-    return found == variables.end() ? std::nullopt : std::optional<Range>(found->second);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
   }
-  const bool choice = e->op == ExprOp::select;
-  if (e->args.size() != (choice ? 3u : 2u)) return std::nullopt;
-  const auto a = range_of(e->args[choice ? 1 : 0], variables);
-  const auto b = range_of(e->args[choice ? 2 : 1], variables);
-  if (!a || !b) return std::nullopt;
-  const bool divides = b->low == b->high && b->low > 0;
-  switch (e->op) {
-    case ExprOp::add:
-      return Range{a->low + b->low, a->high + b->high};
-    case ExprOp::sub:
-      return Range{a->low - b->high, a->high - b->low};
-    case ExprOp::mul: {
-      const auto [low, high] =
-          std::minmax({a->low * b->low, a->low * b->high, a->high * b->low, a->high * b->high});
-      return Range{low, high};
-    }
-    case ExprOp::div:
-      if (!divides) return std::nullopt;
-      return Range{floor_div(a->low, b->low), floor_div(a->high, b->low)};
-    case ExprOp::mod: {
-      if (!divides) return std::nullopt;
-      const int64_t first = floor_div(a->low, b->low) * b->low;
-      if (a->high - first >= b->low) return Range{0, b->low - 1};
-      return Range{a->low - first, a->high - first};
-    }
-    case ExprOp::min:
-      return Range{std::min(a->low, b->low), std::min(a->high, b->high)};
-    case ExprOp::max:
-      return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
-    case ExprOp::select:
-      return Range{std::min(a->low, b->low), std::max(a->high, b->high)};
-    default:
-      return std::nullopt;
+  if (e->op == ExprOp::read || is_float(e.dtype())) return std::nullopt;
+  IntegerRange args[3];
+  for (size_t i = 0; i < e->args.size(); ++i) {
+    const auto arg = range_of_index(e->args[i], variables);
+    const bool is_condition = e->op == ExprOp::select && i == 0;
+    if (!arg && !is_condition) return std::nullopt;
+    args[i] = arg.value_or(IntegerRange{0, 1});
   }
+  return range_of(e->op, args[0], args[1], args[2]);
 }
 
 void include(const WrittenBox& added, WrittenBox* box) {
   for (size_t d = 0; d < added.size(); ++d) {
-    std::optional<Range>& range = (*box)[d];
+    std::optional<IntegerRange>& range = (*box)[d];
     if (!range || !added[d]) {
       range.reset();
       continue;
     }
-    range->low = std::min(range->low, added[d]->low);
-    range->high = std::max(range->high, added[d]->high);
+    range = united(*range, *added[d]);
   }
 }
 
@@ -166,11 +139,11 @@ class WriteCollector : public ValueVisitor {
 
   void visit_loop(const Loop& loop) override {
     if (!stages_.any_uses(&loop, alloc_.stage)) return;
-    const auto min = range_of(loop.min, ranges_);
-    const auto extent = range_of(loop.extent, ranges_);
-    if (extent && extent->high <= 0) return;
+    const auto min = range_of_index(loop.min, ranges_);
+    const auto extent = range_of_index(loop.extent, ranges_);
+    if (extent && extent->highest <= 0) return;
     const std::string variable = loop.variable();
-    if (min && extent) ranges_[variable] = {min->low, min->high + extent->high - 1};
+    if (min && extent) ranges_[variable] = {min->lowest, min->highest + extent->highest - 1};
     walk(*loop.body);
     ranges_.erase(variable);
   }
@@ -179,8 +152,8 @@ class WriteCollector : public ValueVisitor {
     if (uop.stage != alloc_.stage) return;
     WrittenBox box;
     for (size_t d = 0; d < alloc_.extents.size(); ++d) {
-      box.push_back(range_of(uop.point[d], ranges_));
-      if (box.back()) box.back()->high = std::min(box.back()->high, last_loaded(uop, d));
+      box.push_back(range_of_index(uop.point[d], ranges_));
+      if (box.back()) box.back()->highest = std::min(box.back()->highest, last_loaded(uop, d));
     }
     auto [found, first] = written_.emplace(uop.part, box);
     if (!first) include(box, &found->second);
@@ -193,10 +166,10 @@ class WriteCollector : public ValueVisitor {
     for (const Guard& guard : uop.guards) {
       if (guard.mask != GuardMask::loads || guard.condition->op != ExprOp::lt) continue;
       const Expr &local = guard.condition->args[0], &extent = guard.condition->args[1];
-      const auto distance = range_of(simplify_index(uop.point[axis] - local), ranges_);
-      const auto end = range_of(extent, ranges_);
-      if (!distance || !end || distance->low != distance->high) continue;
-      last = std::min(last, distance->low + end->high - 1);
+      const auto distance = range_of_index(simplify_index(uop.point[axis] - local), ranges_);
+      const auto end = range_of_index(extent, ranges_);
+      if (!distance || !end || !distance->is_point()) continue;
+      last = std::min(last, distance->lowest + end->highest - 1);
     }
     return last;
   }
@@ -264,9 +237,8 @@ class WrittenRegion : public ValueVisitor {
     if (found == written_.end() && part == Part::update) return;
     bool inside = found != written_.end();
     for (size_t d = 0; inside && d < index.size(); ++d) {
-      const std::optional<Range>& range = found->second[d];
-      inside = !range || alloc_.layout.fold(d) > 0 ||
-               (index[d] >= range->low && index[d] <= range->high);
+      const std::optional<IntegerRange>& range = found->second[d];
+      inside = !range || alloc_.layout.fold(d) > 0 || range->contains(index[d]);
     }
     EMULSION_CHECK(inside, "nest {}: {} reads {}[{}], of which no {} is written", nest_.name,
                    reader.name, alloc_.stage, fmt::join(index, ", "),

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "dsl/index_arithmetic.h"
 #include "dsl/types.h"
 
 namespace emulsion {
@@ -29,8 +31,7 @@ Folded integer_result(DType dtype, int64_t value) {
   return Number{dtype, 0, wrap_integer(dtype, value)};
 }
 
-template <typename T>
-Folded compared(ExprOp op, T a, T b) {
+Folded compared(ExprOp op, double a, double b) {
   switch (op) {
     case ExprOp::eq:
       return bool_result(a == b);
@@ -82,42 +83,10 @@ Folded fold_floats(ExprOp op, DType dtype, double a, double b) {
   }
 }
 
-int64_t floor_quotient(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  const int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 // Values of at most 32 bits: nothing here leaves 64.
 Folded fold_integers(ExprOp op, DType dtype, int64_t a, int64_t b) {
-  switch (op) {
-    case ExprOp::neg:
-      return integer_result(dtype, -a);
-    case ExprOp::abs:
-      return integer_result(dtype, std::abs(a));
-    case ExprOp::add:
-      return integer_result(dtype, a + b);
-    case ExprOp::sub:
-      return integer_result(dtype, a - b);
-    case ExprOp::mul:
-      return integer_result(dtype, a * b);
-    case ExprOp::div:
-      return integer_result(dtype, floor_quotient(a, b));
-    case ExprOp::mod:
-      return integer_result(dtype, b == 0 ? 0 : a - b * floor_quotient(a, b));
-    case ExprOp::min:
-      return integer_result(dtype, std::min(a, b));
-    case ExprOp::max:
-      return integer_result(dtype, std::max(a, b));
-    case ExprOp::logical_not:
-      return bool_result(a == 0);
-    case ExprOp::logical_and:
-      return bool_result(a != 0 && b != 0);
-    case ExprOp::logical_or:
-      return bool_result(a != 0 || b != 0);
-    default:
-      return compared(op, a, b);
-  }
+  const std::optional<int64_t> value = index_operator(op, a, b);
+  return value ? integer_result(dtype, *value) : std::nullopt;
 }
 
 Folded fold_cast(DType to, const Number& from) {

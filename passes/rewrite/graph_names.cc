@@ -1,5 +1,7 @@
 #include "passes/rewrite/graph_names.h"
 
+#include "dsl/fitting_name.h"
+
 namespace emulsion {
 
 std::set<std::string> names_of(const Graph& graph) {
@@ -13,8 +15,10 @@ std::set<std::string> names_of(const Graph& graph) {
 }
 
 std::string take_name(const std::string& wanted, std::set<std::string>* taken) {
-  std::string name = wanted;
-  for (int i = 1; !taken->insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+  std::string name = fitting_name(wanted);
+  for (int i = 1; !taken->insert(name).second; ++i) {
+    name = fitting_name(wanted + "_" + std::to_string(i));
+  }
   return name;
 }
 

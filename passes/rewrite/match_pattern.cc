@@ -315,7 +315,7 @@ class Matcher {
     if (bound != state->wildcards.end()) {
       std::vector<Expr> indices;
       for (const Expr& index : pattern->args) indices.push_back(at_graph_axes(index, *state));
-      return same_value(value_at(bound->second, indices), written_out(term));
+      return same_seen_through(value_at(bound->second, indices), written_out(term), &state->inner);
     }
     const Expr value = written_out(term);
     if (size_of(value).nodes > kMostPatternNodes) return false;
@@ -331,6 +331,46 @@ class Matcher {
     }
     if (wildcard.kind == OpKind::weight && !is_known(*function)) return false;
     state->wildcards[wildcard.name] = *function;
+    return true;
+  }
+
+  static bool is_seen_through(const Expr& e) {
+    return reads_comprehension(e) && e->tensor->combiner == Combiner::none;
+  }
+
+  static Expr seen_through(const Expr& read) {
+    return substitute_axes(read->tensor->body, [&](const std::string& name) {
+      return read->args[*axis_index(read->tensor->axes, name)];
+    });
+  }
+
+  // Whether both are the same value when operations are written out in the one or the other: the
+  // transpose of x and x, x + v written twice. What is written out of `found` goes to `inner`.
+  bool same_seen_through(Expr expected, Expr found, std::vector<OpPtr>* inner) {
+    while (!same_value(expected, found)) {
+      if (++comparisons_ > kMostComparisons) return false;
+      const bool is_move = is_seen_through(expected) && expected->tensor->body->op == ExprOp::read;
+      if (is_seen_through(found) && !is_move) {
+        if (std::find(inner->begin(), inner->end(), found->tensor) == inner->end()) {
+          inner->push_back(found->tensor);
+        }
+        const bool both = found->tensor->body->op != ExprOp::read && is_seen_through(expected);
+        if (both) expected = seen_through(expected);
+        found = seen_through(found);
+      } else if (is_seen_through(expected)) {
+        expected = seen_through(expected);
+      } else {
+        break;
+      }
+    }
+    if (same_value(expected, found)) return true;
+    if (expected->op != found->op || expected->dtype != found->dtype || expected->args.empty() ||
+        expected->args.size() != found->args.size() || expected->tensor != found->tensor) {
+      return false;
+    }
+    for (size_t i = 0; i < expected->args.size(); ++i) {
+      if (!same_seen_through(expected->args[i], found->args[i], inner)) return false;
+    }
     return true;
   }
 

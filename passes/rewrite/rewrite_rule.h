@@ -10,7 +10,8 @@
 //
 // - A wildcard stands for any value of its type: a tensor, or an expression inside a comprehension.
 //   A weight stands only for what is known before the kernel runs: weights, constants, and what is
-//   computed of nothing else. The same wildcard stands for the same value wherever it is read.
+//   computed of nothing else. The same wildcard stands for the same value wherever it is read,
+//   however often the graph writes that down.
 // - A run-time size of the pattern stands for any extent; a number for itself. So one pattern of
 //   sizes M, K, N matches matmuls of every shape.
 // - A pattern in which every value has rank 0 is pointwise: it matches at every element of a value

@@ -106,6 +106,8 @@ refuses 's/name = "scores"/name = 5/' '5: name: expected a string, got the int 5
 refuses 's/src = .*/src = ["scores.cc"],/' 'scores: src: expected one file, such as "mlp.cc", got the list ["scores.cc"]'
 refuses 's/src = .*/src = "scores.h",/' 'scores: src: expected a C++ file that is compiled, such as "mlp.cc", got scores.h'
 refuses 's/data = .*/data = "weights.npy",/' 'scores: data: expected a list, got the string "weights.npy"'
+refuses 's/^    fail_on_unfused.*/    fail_on_unfused = [""],/' 'scores: fail_on_unfused: expected patterns, such as "matmul+bias+relu", got the empty string'
+refuses 's/^    fail_on_unfused.*/    fail_on_unfused = [7],/' 'scores: fail_on_unfused: expected patterns, such as "matmul+bias+relu", got the int 7'
 refuses 's/src = .*/&\n    checked = "yes",/' 'scores: checked: expected True or False, got the string "yes"'
 
 # A suite that may execute nothing is none.

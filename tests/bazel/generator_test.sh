@@ -182,6 +182,8 @@ check "the kernel of what must be fused" cmp "$work/a/tiny.a" "$work/fused/tiny.
 refuses "what must be fused is not there" "fail_on_unfused: expected matmul+tanh in the graph, got none" \
   --fail_on_unfused=matmul+bias --fail_on_unfused=matmul+tanh
 refuses "what must be fused is nothing" "got gemm+relu; legal: as in matmul+bias+relu" --fail_on_unfused=gemm+relu
+refuses "what must be fused is the empty text" "error: --fail_on_unfused: expected a value behind =, got nothing" \
+  --fail_on_unfused=
 export EMULSION_FUSION='{"targets": {"x86-64-v3": {"patterns": ["elementwise chain"]}}}'
 refuses "what must be fused is kept apart" "fail_on_unfused: expected matmul+bias+relu at y to be one group" \
   --fail_on_unfused=matmul+bias+relu

@@ -21,6 +21,12 @@ Tensor depthwise(const Tensor& pixels, const Tensor& taps) {
   return compute("depthwise", {b, y, x, c}, sum({dy, dx}, tap));
 }
 
+// Whose rows are added where their number is the place: each class of rows by itself.
+Tensor by_class(const Tensor& x, const Tensor& which) {
+  const Axis c("c", 20), n("n", 96), b("b", x.shape()[0]);
+  return compute("by_class", {c, n}, sum(b, select(which(b) == Expr(c), x(b, n), 0.0f)));
+}
+
 }  // namespace
 
 Graph emulsion_kernel(const KernelContext& /*context*/) {
@@ -35,6 +41,7 @@ Graph emulsion_kernel(const KernelContext& /*context*/) {
   const Tensor values = input("values", f32, {200, 40});
   const Tensor taps = input("taps", f32, {3, 3, 8});
   const Tensor column = input("column", f32, {96});
+  const Tensor which = input("which", i32, {batch});
   const Tensor layer = gelu(matmul(x, w) + bias, Gelu::tanh, "layer");
   const Tensor rows = softmax(layer, -1, "rows");
   const Tensor scores = matmul(x, keys);
@@ -50,6 +57,9 @@ Graph emulsion_kernel(const KernelContext& /*context*/) {
       long_rows(x),
       max_pool(depthwise(pixels, taps), pool, "pooled"),
       matmul(x, column, "dots"),
+      neg(log(exp(neg(x)) + 1.0f), "series"),
       sum(exp(pixels), {0, 1, 2, 3}, false, "total"),
+      mean(x, {0}, false, "columns"),
+      by_class(x, which),
   });
 }

@@ -1,5 +1,5 @@
 // The promises of the README on bits: the same for every number of threads, and for every batch
-// that a row is part of; and workers compute as the caller does.
+// that a row is part of, in each body of the library; and workers compute as the caller does.
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -9,10 +9,15 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "backends/runtime/emulsion_runtime.h"
+#include "backends/runtime/skip_targets.h"
+#include "bazel/testing/needs.h"
+#include "dsl/target.h"
 #include "tests/bazel/same_bits_kernel.h"
 #include "tests/small_stack.h"
 
@@ -22,6 +27,8 @@ namespace {
 constexpr int64_t kRows = 120;  // work enough to wake threads
 constexpr int64_t kIn = 96, kOut = 200, kPicture = 10 * 10 * 8, kConvolved = 8 * 8 * 24;
 constexpr int64_t kValues = 40, kLong = 9000, kPooled = 4 * 4 * 8;
+constexpr int64_t kClasses = 20;
+constexpr const char* kBodies[] = {"x86-64-v4", "x86-64-v3", "x86-64-linux"};
 
 std::vector<float> numbers(int64_t count, unsigned seed, float scale = 1) {
   std::mt19937 engine(seed);
@@ -33,12 +40,14 @@ std::vector<float> numbers(int64_t count, unsigned seed, float scale = 1) {
 
 // What one call gives, one result behind the other, each with so many values a row.
 struct Results {
-  static constexpr std::array<int64_t, 9> kWidths = {kOut,    kOut,  kOut,    1, kConvolved,
-                                                     kValues, kLong, kPooled, 1};
-  std::array<std::vector<float>, 9> values;
-  float total = 0;  // of all rows
+  static constexpr std::array<int64_t, 10> kWidths = {kOut,    kOut,  kOut,    1, kConvolved,
+                                                      kValues, kLong, kPooled, 1, kIn};
+  std::array<std::vector<float>, 10> values;
+  // Of all rows together.
+  float total = 0;
+  std::vector<float> columns, by_class;
 
-  explicit Results(int64_t rows) {
+  explicit Results(int64_t rows) : columns(kIn), by_class(kClasses * kIn) {
     for (size_t i = 0; i < kWidths.size(); ++i) {
       values[i].resize(static_cast<size_t>(rows * kWidths[i]));
     }
@@ -56,22 +65,30 @@ testing::AssertionResult are_rows_of(const Results& part, const Results& all, in
   return testing::AssertionSuccess();
 }
 
-class SameBits : public testing::Test {
+bool is_same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+class SameBits : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
+    SKIP_UNLESS_IT_RUNS(Target::parse(kBodies[GetParam()]));
     omp_set_num_threads(8);
+    runtime::SkipTargets skip(GetParam());
     ASSERT_TRUE(
         kernels::same_bits::pack_w({w_.data(), {kIn, kOut}}, w_memory_.span(), &w_packed_).ok());
+    skip.restart();
     ASSERT_TRUE(kernels::same_bits::pack_filter({filter_.data(), {3, 3, 8, 24}},
                                                 filter_memory_.span(), &filter_packed_)
                     .ok());
+    for (size_t i = 0; i < which_.size(); ++i) which_[i] = static_cast<int32_t>(i * 7 % kClasses);
   }
   void TearDown() override { emulsion_set_max_threads(0); }
 
   Results run(int64_t first, int64_t rows, int threads) {
     emulsion_set_max_threads(threads);
     Results results(rows);
-    auto& [layer, softmax, normalised, sums, convolved, attended, long_rows, pooled, dots] =
+    auto& [layer, softmax, normalised, sums, convolved, attended, long_rows, pooled, dots, series] =
         results.values;
     kernels::same_bits::Arguments arguments;
     arguments.x = {x_.data() + first * kIn, {rows, kIn}};
@@ -84,6 +101,7 @@ class SameBits : public testing::Test {
     arguments.values = {values_.data(), {kOut, kValues}};
     arguments.taps = {taps_.data(), {3, 3, 8}};
     arguments.column = {column_.data(), {kIn}};
+    arguments.which = {which_.data() + first, {rows}};
     arguments.layer = {layer.data(), {rows, kOut}};
     arguments.rows = {softmax.data(), {rows, kOut}};
     arguments.normalised = {normalised.data(), {rows, kOut}};
@@ -93,7 +111,11 @@ class SameBits : public testing::Test {
     arguments.long_rows = {long_rows.data(), {rows, kLong}};
     arguments.pooled = {pooled.data(), {rows, 4, 4, 8}};
     arguments.dots = {dots.data(), {rows}};
+    arguments.series = {series.data(), {rows, kIn}};
     arguments.total = {&results.total, {}};
+    arguments.columns = {results.columns.data(), {kIn}};
+    arguments.by_class = {results.by_class.data(), {kClasses, kIn}};
+    const runtime::SkipTargets skip(GetParam());
     const Status status = kernels::same_bits::run(arguments);
     EXPECT_TRUE(status.ok()) << status.message;
     return results;
@@ -104,6 +126,7 @@ class SameBits : public testing::Test {
   std::vector<float> gamma_ = numbers(kOut, 5), filter_ = numbers(3 * 3 * 8 * 24, 6, 0.1F);
   std::vector<float> values_ = numbers(kOut * kValues, 7), taps_ = numbers(3 * 3 * 8, 8);
   std::vector<float> column_ = numbers(kIn, 9);
+  std::vector<int32_t> which_ = std::vector<int32_t>(kRows);
 
  private:
   // Memory for a packed weight, on a line of the cache.
@@ -130,21 +153,32 @@ class SameBits : public testing::Test {
   kernels::same_bits::packed_filter filter_packed_;
 };
 
-TEST_F(SameBits, ForEveryNumberOfThreads) {
+TEST_P(SameBits, ForEveryNumberOfThreads) {
   const Results alone = run(0, kRows, 1);
   for (int threads : {2, 3, 8}) {
     const Results shared = run(0, kRows, threads);
     EXPECT_TRUE(are_rows_of(shared, alone, 0)) << threads;
     EXPECT_EQ(std::memcmp(&shared.total, &alone.total, sizeof(float)), 0) << threads;
+    EXPECT_TRUE(is_same(shared.columns, alone.columns)) << threads;
+    EXPECT_TRUE(is_same(shared.by_class, alone.by_class)) << threads;
   }
 }
 
-TEST_F(SameBits, ForEveryBatchThatARowIsPartOf) {
+TEST_P(SameBits, ForEveryBatchThatARowIsPartOf) {
   const Results all = run(0, kRows, 1);
   for (int64_t rows = 1; rows < kRows; ++rows) {
     for (int64_t first = 0; first + rows <= kRows; first += 1 + rows / 16) {
-      for (int threads : {1, 8}) {
-        if (threads > 1 && (first + 7 * rows) % 13 != 0) continue;
+      if ((first + 7 * rows) % 4 != 0) continue;
+      ASSERT_TRUE(are_rows_of(run(first, rows, 1), all, first)) << rows << " rows from " << first;
+    }
+  }
+}
+
+TEST_P(SameBits, ForEveryBatchOnEveryNumberOfThreads) {
+  const Results all = run(0, kRows, 1);
+  for (int64_t rows = 1; rows < kRows; rows += 1 + rows / 6) {
+    for (int64_t first : {int64_t{0}, (kRows - rows) / 2, kRows - rows}) {
+      for (int threads : {1, 2, 3, 8}) {
         ASSERT_TRUE(are_rows_of(run(first, rows, threads), all, first))
             << rows << " rows from " << first << ", " << threads << " threads";
       }
@@ -153,7 +187,7 @@ TEST_F(SameBits, ForEveryBatchThatARowIsPartOf) {
 }
 
 // On a thread that has little room on its stack, as some languages and servers give theirs.
-TEST_F(SameBits, OnASmallStack) {
+TEST_P(SameBits, OnASmallStack) {
   const Results all = run(0, kRows, 1);
   for (int threads : {1, 8}) {
     run_on_stack(64 << 10, [&] {
@@ -164,7 +198,7 @@ TEST_F(SameBits, OnASmallStack) {
 }
 
 // A program that takes denormal numbers for zero (as -ffast-math has it) does so on all threads.
-TEST_F(SameBits, WhereDenormalNumbersAreZero) {
+TEST_P(SameBits, WhereDenormalNumbersAreZero) {
   for (float& value : x_) value *= 1e-38F;
   for (float& value : bias_) value *= 1e-39F;
   for (float& value : pixels_) value *= 1e-37F;
@@ -180,7 +214,7 @@ TEST_F(SameBits, WhereDenormalNumbersAreZero) {
 }
 
 // A program that rounds to another side does so on all threads.
-TEST_F(SameBits, WhereFloatsAreRoundedUp) {
+TEST_P(SameBits, WhereFloatsAreRoundedUp) {
   const unsigned before = _mm_getcsr();
   const Results to_nearest = run(0, kRows, 1);
   _mm_setcsr((before & ~0x6000U) | _MM_ROUND_UP);
@@ -193,7 +227,7 @@ TEST_F(SameBits, WhereFloatsAreRoundedUp) {
 }
 
 // And a kernel leaves the application's threads as they were.
-TEST_F(SameBits, ThreadsKeepTheirOwnWayToRound) {
+TEST_P(SameBits, ThreadsKeepTheirOwnWayToRound) {
   constexpr unsigned kPlain = 0x1f80, kFlush = 0x8040, kControl = 0xffc0;
   std::vector<unsigned> after(8);
 #pragma omp parallel num_threads(8)
@@ -205,6 +239,9 @@ TEST_F(SameBits, ThreadsKeepTheirOwnWayToRound) {
   after[static_cast<size_t>(omp_get_thread_num())] = _mm_getcsr() & kControl;
   EXPECT_EQ(after, std::vector<unsigned>(8, kPlain));
 }
+
+INSTANTIATE_TEST_SUITE_P(Bodies, SameBits, testing::Range(0, static_cast<int>(std::size(kBodies))),
+                         [](const auto& info) { return "target" + std::to_string(info.param); });
 
 }  // namespace
 }  // namespace emulsion

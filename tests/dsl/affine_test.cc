@@ -59,7 +59,10 @@ TEST(ProvesInBounds, DivisionAndRemainder) {
   EXPECT_FALSE(inside(i() / 4 * 4 + i() % 4, 11));
   EXPECT_TRUE(inside(j() / 5, 1));
   EXPECT_FALSE(inside(j() / 4, 1));  // at its last iteration alone
-  EXPECT_FALSE(inside(i() / 0, 100));
+  EXPECT_TRUE(inside(i() / 0, 1)) << "0, as a quotient by 0 is";
+  EXPECT_FALSE(inside(i() / 0 - 1, 100));
+  EXPECT_TRUE(inside(i() / (i() % 3), 12)) << "by 0, 1 or 2";
+  EXPECT_FALSE(inside(i() / (i() % 3), 11));
 }
 
 TEST(ProvesInBounds, WhatIsReflectedAtZero) {

@@ -200,6 +200,13 @@ std::vector<Refusal> refused() {
          "where a number divides"),
       of("ATensorWithoutElements", input("none", f32, {0})(0) + numbers()(i),
          "y: read of none, axis 0: expected none, since the extent is 0"),
+      of("ATensorWithoutElementsUnderAConditionThatMayHold",
+         select(i < 1, input("none", f32, {0})(0), 0), "read of none, axis 0: expected none"),
+      of("ATensorWithoutElementsOnTheSideThatIsTaken", select(i < 0, 1, input("none", f32, {0})(0)),
+         "read of none, axis 0: expected none"),
+      of("ATensorWithoutElementsUnderAConditionOfData",
+         select(numbers()(i) < 0, input("none", f32, {0})(0), 0),
+         "read of none, axis 0: expected none"),
       of("AnIndexPastTheEndOfWhatIsThere", select(B > 0, x()(1), 0), kIndex),
       of("AnIndexWithoutALowerEnd", select(B > 0, x()(min(i - 1, B - 1)), 0), kIndex),
       of("AReflectionWithoutAClamp", x()(min(i + 1, 2 * B - 3 - i)),
@@ -222,6 +229,16 @@ TEST(CheckBody, AnIndexIsComputedWithinI32) {
       },
       "y: read of x, axis 0: expected an index that is computed within i32, got i * 7919, "
       "which goes from 0 to 7918992081");
+}
+
+TEST(CheckBody, ATensorWithoutElementsIsReadWhereNobodyGoes) {
+  const Expr none = input("none", f32, {0})(i), other = numbers()(i);
+  const auto checked = [](const Expr& body) {
+    return to_string(checked_body("y", {{"i", 4}}, body));
+  };
+  EXPECT_EQ(checked(select(i < 0, none, other)), "numbers[i]");
+  EXPECT_EQ(checked(select(i >= 0, other, none)), "numbers[i]");
+  EXPECT_EQ(checked(select(i > 3 && i < B, none, 1) + other), "1f + numbers[i]");
 }
 
 TEST(CheckBody, AReadThatTwoBranchesShareIsCheckedInBoth) {

@@ -3,14 +3,24 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "dsl/error.h"
 #include "tests/small_files.h"
@@ -106,6 +116,43 @@ TEST_F(OutputFilesTest, AllFilesAreReplacedOrNone) {
   EXPECT_EQ(entries(), 2u);
 }
 
+// From here on this process cannot give a file a second name, as on some file systems.
+bool refuse_hard_links() {
+  constexpr auto kNumber = static_cast<uint32_t>(offsetof(seccomp_data, nr));
+  sock_filter steps[] = {
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, kNumber},
+      {BPF_JMP | BPF_JEQ | BPF_K, 2, 0, SYS_link},
+      {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_linkat},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+  };
+  const sock_fprog filter = {static_cast<uint16_t>(std::size(steps)), steps};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST_F(OutputFilesTest, AllOrNoneWhereAFileHasOneNameOnly) {
+  fs::create_directories(folder_ / "c");
+  std::ofstream(folder_ / "a") << "old";
+  const pid_t child = fork();
+  if (child == 0) {
+    bool refused =
+        refuse_hard_links() && link((folder_ / "a").c_str(), (folder_ / "d").c_str()) != 0;
+    {
+      OutputFiles files(folder_.string());
+      for (const char* name : {"a", "b", "c"}) files.write_scratch(name, "new", 3);
+      const std::string error = error_of([&] { files.commit({"a", "b", "c"}); });
+      refused = refused && error.find("expected one that can be replaced") != std::string::npos;
+    }
+    _exit(refused ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(contents("a"), "old");
+  EXPECT_EQ(entries(), 2u);
+}
+
 TEST_F(OutputFilesTest, WhatAKilledProcessLeavesIsTakenAway) {
   const pid_t child = fork();
   if (child == 0) {
@@ -179,6 +226,45 @@ TEST_F(OutputFilesTest, KillsAtAnyMomentLeaveWholeFiles) {
   EXPECT_EQ(contents("a")[0], '3');
   EXPECT_EQ(contents("b")[0], '3');
   EXPECT_EQ(entries(), 2u);
+}
+
+// Two processes that write the same files again and again: between their commits, all files are of
+// one of them.
+TEST_F(OutputFilesTest, OfTwoWritersAtOnceOneComesAfterTheOther) {
+  std::vector<pid_t> writers;
+  for (const char* who : {"1", "2"}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      while (true) {
+        OutputFiles files(folder_.string());
+        for (const char* name : {"a", "b"}) files.write_scratch(name, who, 1);
+        files.commit({"a", "b"});
+      }
+    }
+    writers.push_back(child);
+  }
+  constexpr int kChanges = 100;
+  std::string last;
+  int changes = 0, mixed = 0;
+  for (int looks = 0; changes < kChanges && looks < 100000; ++looks) {
+    usleep(100);
+    const int directory = open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
+    if (directory < 0) continue;
+    flock(directory, LOCK_EX);
+    const std::string a = contents("a"), b = contents("b");
+    close(directory);
+    changes += a != last ? 1 : 0;
+    mixed += a != b ? 1 : 0;
+    last = a;
+  }
+  for (const pid_t writer : writers) {
+    kill(writer, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(writer, &status, 0), writer);
+    EXPECT_TRUE(WIFSIGNALED(status));
+  }
+  EXPECT_EQ(changes, kChanges);
+  EXPECT_EQ(mixed, 0);
 }
 
 // Kills seldom come between two steps of a commit; somebody who reads all the time does.

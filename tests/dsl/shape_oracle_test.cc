@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -166,20 +167,23 @@ TEST(ShapeOracle, NumbersOfElements) {
 // tensors without elements, of which an extent may have any length.
 struct Question {
   Big expected;
-  bool legal;  // as far as that axis says
+  bool legal;   // as far as that axis says
+  Big largest;  // of the numbers that it leads to: an index is i32, and beyond may be refused
   std::function<Tensor()> ask;
 };
 
+constexpr Big kFurthest = std::numeric_limits<int32_t>::max();
+
 Question concat_question(RandomNumbers* random) {
   const int64_t a = number(random, 0), b = number(random, 0);
-  return {Big{a} + b, true, [=] {
+  return {Big{a} + b, true, Big{a} + b, [=] {
             return concat({input("a", f32, {0, a}), input("b", f32, {0, b})}, 1, "y");
           }};
 }
 
 Question pad_question(RandomNumbers* random) {
   const int64_t a = number(random, 0), low = number(random), high = number(random);
-  return {Big{a} + low + high, low >= 0 && high >= 0, [=] {
+  return {Big{a} + low + high, low >= 0 && high >= 0, Big{a} + low + high, [=] {
             return pad(input("x", f32, {0, a}), {0, low}, {0, high}, 0, "y");
           }};
 }
@@ -187,37 +191,75 @@ Question pad_question(RandomNumbers* random) {
 Question slice_question(RandomNumbers* random) {
   const int64_t a = number(random, 0), begin = number(random), end = number(random);
   const int64_t step = number(random, 1);
-  return {(Big{end} - begin + step - 1) / step, 0 <= begin && begin <= end && end <= a, [=] {
+  const bool legal = 0 <= begin && begin <= end && end <= a;
+  return {(Big{end} - begin + step - 1) / step, legal, Big{std::max(a, step)}, [=] {
             return slice(input("x", f32, {0, a}), {0, begin}, {0, end}, {1, step}, "y");
           }};
+}
+
+// The quotient goes towards minus infinity: -1 of it is no window at all, which is legal.
+bool is_room(Big room, int stride) { return room >= -Big{stride}; }
+Big windows(Big room, int stride) { return room >= 0 ? room / stride + 1 : 0; }
+
+int small_number(RandomNumbers* random, int64_t low) {
+  return static_cast<int>(number(random, low) & 0x7fffffff);
 }
 
 Question conv_question(RandomNumbers* random) {
   const int64_t rows = number(random, 0), taps = 1 + random->below(99);
   Conv2dOptions o;
-  o.stride_h = static_cast<int>(number(random, 1) & 0x7fffffff);
-  o.dilation_h = static_cast<int>(number(random, 1) & 0x7fffffff);
-  o.pad_top = static_cast<int>(number(random, 0) & 0x7fffffff);
-  o.pad_bottom = static_cast<int>(number(random, 0) & 0x7fffffff);
-  const Big room = Big{rows} + o.pad_top + o.pad_bottom - Big{o.dilation_h} * (taps - 1) - 1;
-  // The quotient goes towards minus infinity: -1 of it is no window at all, which is legal.
-  const bool legal = o.stride_h > 0 && o.dilation_h > 0 && room >= -Big{o.stride_h};
+  o.stride_h = small_number(random, 1);
+  o.dilation_h = small_number(random, 1);
+  o.pad_top = small_number(random, 0);
+  o.pad_bottom = small_number(random, 0);
+  const Big reach = Big{o.dilation_h} * (taps - 1), padded = Big{rows} + o.pad_top + o.pad_bottom;
+  const bool legal = o.stride_h > 0 && o.dilation_h > 0 && is_room(padded - reach - 1, o.stride_h);
   return {
-      legal && room >= 0 ? room / o.stride_h + 1 : 0, legal, [=] {
+      legal ? windows(padded - reach - 1, o.stride_h) : 0, legal, std::max(padded, reach), [=] {
         return conv2d(input("x", f32, {0, rows, 1, 1}), weight("w", f32, {taps, 1, 1, 1}), o, "y");
       }};
 }
 
+Question pool_question(RandomNumbers* random) {
+  const int64_t rows = number(random, 0);
+  PoolOptions o;
+  o.window_h = small_number(random, 1);
+  o.stride_h = small_number(random, 1);
+  o.pad_top = random->below(3) == 0 ? small_number(random, 0) : o.window_h / 2;
+  o.pad_bottom = random->below(3) == 0 ? small_number(random, 0) : 0;
+  const Big padded = Big{rows} + o.pad_top + o.pad_bottom;
+  const bool legal = o.stride_h > 0 && o.window_h > std::max(o.pad_top, o.pad_bottom) &&
+                     is_room(padded - o.window_h, o.stride_h);
+  const auto pool = random->below(2) == 0 ? max_pool : avg_pool;
+  return {legal ? windows(padded - o.window_h, o.stride_h) : 0, legal,
+          std::max(padded, Big{o.window_h}), [=] {
+            return pool(input("x", f32, {0, rows, 1, 1}), o, "y");
+          }};
+}
+
+Question reshape_question(RandomNumbers* random) {
+  const int64_t a = number(random, 0), b = number(random, 0);
+  const int64_t last = random->below(3) == 0 ? a : number(random, 0);
+  const Extent rows = Extent::size("B");
+  const bool legal = last > 0 && Big{a} * b % last == 0;
+  return {legal ? Big{a} * b / last : 0, legal, Big{a} * b, [=] {
+            return reshape(input("x", f32, {rows, a, b}), {rows, -1, last}, "y");
+          }};
+}
+
 TEST(ShapeOracle, ShapesOfOperators) {
   RandomNumbers random(4);
-  const std::vector<Question (*)(RandomNumbers*)> kinds = {concat_question, pad_question,
-                                                           slice_question, conv_question};
+  const std::vector<Question (*)(RandomNumbers*)> kinds = {concat_question,  pad_question,
+                                                           slice_question,   conv_question,
+                                                           reshape_question, pool_question};
   std::vector<int> right(kinds.size(), 0), refused(kinds.size(), 0);
-  for (int turn = 0; turn < 4000; ++turn) {
+  for (int turn = 0; turn < 6000; ++turn) {
     const size_t kind = static_cast<size_t>(turn) % kinds.size();
     const Question question = kinds[kind](&random);
     const auto found = result_of<Tensor>(question.ask);
     ++(found ? right : refused)[kind];
+    EXPECT_TRUE(found || !question.legal || question.largest > kFurthest)
+        << kind << ": " << static_cast<int64_t>(question.expected);
     if (!found) continue;
     EXPECT_TRUE(question.legal) << kind;
     EXPECT_TRUE(question.expected == found->shape()[1].as_constant().value()) << kind;

@@ -13,9 +13,11 @@
 #include "dsl/graph_text.h"
 #include "dsl/schedule_json.h"
 #include "dsl/schedule_text.h"
+#include "dsl/target.h"
 #include "passes/analyse/measure_traffic.h"
 #include "passes/analyse/measure_work.h"
 #include "passes/lower/lower.h"
+#include "passes/pipeline.h"
 #include "tests/random/schedule_programs.h"
 
 namespace emulsion {
@@ -38,11 +40,23 @@ auto read_or_refused(const Read& read) -> std::optional<decltype(read())> {
   }
 }
 
+// What is wrong with a graph may be found here only. Nothing is wrong with a derived schedule.
+void lower_for(const Graph& graph, const Target& target) {
+  try {
+    run_pipeline(graph, target);
+  } catch (const ScheduleError& error) {
+    throw std::runtime_error(fmt::format("the derived schedule is refused: {}", error.what()));
+  } catch (const Error&) {
+  }
+}
+
 bool look_at_graph(const std::string& bytes, const std::string& /*file*/) {
   const auto graph = read_or_refused([&] { return parse_graph(bytes); });
   if (!graph) return false;
   const std::string text = to_string(*graph);
   expect_same("graph", text, to_string(parse_graph(text)));
+  for (const char* level : {"x86-64-v3", "x86-64-v4"}) lower_for(*graph, Target::parse(level));
+  read_or_refused([&] { return lower(*graph, Schedule(*graph)); });
   return true;
 }
 

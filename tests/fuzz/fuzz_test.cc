@@ -24,8 +24,8 @@
 namespace emulsion {
 namespace {
 
-constexpr uint64_t kSeed = 20261122;
-constexpr uint64_t kRuns = 4000;
+constexpr uint64_t kSeed = 20261127;
+constexpr uint64_t kRuns = 12000;
 constexpr uint64_t kRunsOfTask = 500;
 
 // `runs` mutated files: how many were accepted, then the first failure.

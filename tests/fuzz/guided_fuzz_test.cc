@@ -252,7 +252,7 @@ struct Floor {
   size_t new_ones, outcomes;
 };
 const std::map<std::string, Floor> kFloors = {
-    {"graph", {120, 6000}}, {"schedule", {100, 22000}}, {"json", {90, 18000}}, {"npy", {40, 600}}};
+    {"graph", {120, 30000}}, {"schedule", {100, 22000}}, {"json", {90, 18000}}, {"npy", {40, 600}}};
 
 class GuidedFuzzOf : public ::testing::TestWithParam<FuzzTarget> {};
 

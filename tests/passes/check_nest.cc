@@ -25,28 +25,31 @@ namespace {
 
 // Arguments of a graph and what its comprehensions make of them.
 struct Sample {
-  SizeValues sizes;
-  TensorValues arguments, expected;
+  NestRun run;
+  TensorValues expected;
 };
 
-Sample sample_of(const Graph& graph, const SizeValues& sizes) {
+Sample sample_of(const Graph& graph, const NestRun& run) {
   InterpretOptions options;
-  options.sizes = sizes;
-  Sample sample{sizes, integer_arguments(graph, sizes), {}};
-  sample.expected = interpret_graph(graph, sample.arguments, options);
-  return sample;
+  options.sizes = run.sizes;
+  return {run, interpret_graph(graph, run.arguments, options)};
 }
 
-testing::AssertionResult same_values(const LoopNest& nest, const Sample& sample, double tolerance) {
+Sample sample_of(const Graph& graph, const SizeValues& sizes, double tolerance) {
+  return sample_of(graph, {sizes, integer_arguments(graph, sizes), tolerance, tolerance});
+}
+
+testing::AssertionResult same_values(const LoopNest& nest, const Sample& sample) {
   const bool parallel = to_string(nest).find("parallel ") != std::string::npos;
   InterpretOptions options;
-  options.sizes = sample.sizes;
+  const NestRun& run = sample.run;
+  options.sizes = run.sizes;
   for (bool reverse : {false, true}) {
     if (reverse && !parallel) break;
     options.reverse_parallel = reverse;
-    const TensorValues actual = interpret_nest(nest, sample.arguments, options);
+    const TensorValues actual = interpret_nest(nest, run.arguments, options);
     for (const auto& [name, value] : sample.expected) {
-      const auto difference = first_difference(value, actual.at(name), tolerance, tolerance);
+      const auto difference = first_difference(value, actual.at(name), run.relative, run.absolute);
       if (difference) {
         return testing::AssertionFailure()
                << name << (reverse ? ", parallel loops backwards" : "") << *difference << "\n"
@@ -188,13 +191,18 @@ TensorValues integer_arguments(const Graph& graph, const SizeValues& sizes, uint
 
 testing::AssertionResult computes(const LoopNest& nest, const Graph& graph, const SizeValues& sizes,
                                   double tolerance) {
+  return computes_with(nest, graph, {sizes, integer_arguments(graph, sizes), tolerance, tolerance});
+}
+
+testing::AssertionResult computes_with(const LoopNest& nest, const Graph& graph,
+                                       const NestRun& run) {
   try {
     verify_nest(nest);
-    const testing::AssertionResult measured = is_measured_right(nest, sizes);
+    const testing::AssertionResult measured = is_measured_right(nest, run.sizes);
     if (!measured) return measured;
-    return same_values(nest, sample_of(graph, sizes), tolerance);
+    return same_values(nest, sample_of(graph, run));
   } catch (const std::exception& error) {
-    return testing::AssertionFailure() << error.what() << "\nwith" << text_of(sizes) << "\n"
+    return testing::AssertionFailure() << error.what() << "\nwith" << text_of(run.sizes) << "\n"
                                        << to_string(graph) << to_string(nest);
   }
 }
@@ -244,10 +252,10 @@ testing::AssertionResult derives(const Graph& graph, const Target& target,
     }
     for (int64_t batch : batches) {
       for (const std::string& name : graph.sizes()) sizes[name] = batch;
-      const Sample sample = sample_of(graph, sizes);
+      const Sample sample = sample_of(graph, sizes, tolerance);
       for (const auto& [text, derived] : nests) {
         schedule = derived.first;
-        testing::AssertionResult result = same_values(derived.second, sample, tolerance);
+        testing::AssertionResult result = same_values(derived.second, sample);
         if (!result) return result << "\n" << to_string(schedule) << "with" << text_of(sizes);
       }
       if (sizes.empty()) break;

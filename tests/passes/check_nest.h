@@ -27,6 +27,15 @@ TensorValues integer_arguments(const Graph& graph, const SizeValues& sizes, uint
 testing::AssertionResult computes(const LoopNest& nest, const Graph& graph,
                                   const SizeValues& sizes = {}, double tolerance = 0);
 
+// Not with small whole numbers, but with these.
+struct NestRun {
+  SizeValues sizes;
+  TensorValues arguments;
+  double relative = 0, absolute = 0;  // within which results agree
+};
+testing::AssertionResult computes_with(const LoopNest& nest, const Graph& graph,
+                                       const NestRun& run);
+
 // The same of lower(graph, schedule), which must not refuse.
 testing::AssertionResult lowers(const Graph& graph, const Schedule& schedule,
                                 const SizeValues& sizes = {}, double tolerance = 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
@@ -14,6 +15,8 @@
 #include "passes/nest/verify_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/nest/partition_graphs.h"
+#include "tests/passes/op_of.h"
+#include "tests/scoped_variable.h"
 
 namespace emulsion {
 namespace {
@@ -25,18 +28,36 @@ Graph linear() {
   return Graph(relu(matmul(x, w, "mm"), "y"));
 }
 
+// Takes what is printed to standard error, and gives it back to the process however a case ends.
+class CapturedStderr {
+ public:
+  CapturedStderr() { testing::internal::CaptureStderr(); }
+  ~CapturedStderr() {
+    if (capturing_) testing::internal::GetCapturedStderr();
+  }
+  CapturedStderr(const CapturedStderr&) = delete;
+  CapturedStderr& operator=(const CapturedStderr&) = delete;
+
+  std::string text() {
+    capturing_ = false;
+    return testing::internal::GetCapturedStderr();
+  }
+
+ private:
+  bool capturing_ = true;
+};
+
 // What a run prints to standard error with EMULSION_DUMP set to `value`.
-std::string dumped(const char* value) {
-  setenv("EMULSION_DUMP", value, 1);
-  testing::internal::CaptureStderr();
-  run_pipeline(linear(), kTarget);
-  unsetenv("EMULSION_DUMP");
-  return testing::internal::GetCapturedStderr();
+std::string dumped(const char* value, const Graph& graph = linear()) {
+  const ScopedVariable dump("EMULSION_DUMP", value);
+  CapturedStderr captured;
+  run_pipeline(graph, kTarget);
+  return captured.text();
 }
 
 TEST(Pipeline, GivesEveryRepresentation) {
   const Lowered lowered = run_pipeline(linear(), kTarget);
-  EXPECT_EQ((*lowered.grouped.find("y"))->kind, OpKind::fused);
+  EXPECT_EQ(op_of(lowered.grouped, "y")->kind, OpKind::fused);
   EXPECT_EQ(lowered.schedule, derive_schedule(linear(), kTarget));
   EXPECT_EQ(to_string(lowered.nest), to_string(lower(linear(), lowered.schedule)));
 }
@@ -86,12 +107,8 @@ TEST(Pipeline, DumpsEveryStep) {
 }
 
 TEST(Pipeline, DumpSaysWhatDidNotChange) {
-  setenv("EMULSION_DUMP", "1", 1);
-  testing::internal::CaptureStderr();
-  run_pipeline(Graph(relu(input("x", f32, {4}))), kTarget);
-  unsetenv("EMULSION_DUMP");
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("fuse_epilogues (unchanged)"),
-            std::string::npos);
+  const std::string text = dumped("1", Graph(relu(input("x", f32, {4}))));
+  EXPECT_NE(text.find("fuse_epilogues (unchanged)"), std::string::npos);
 }
 
 TEST(Pipeline, PrintsNothingUnasked) { EXPECT_EQ(dumped("0"), ""); }
@@ -121,6 +138,44 @@ TEST(NestPasses, LeaveANestThatVerifiesAndThatTheyDoNotChangeAgain) {
   EXPECT_NE(to_string(nest), to_string(partitioned()));
   EXPECT_NO_THROW(verify_nest(nest));
   EXPECT_EQ(run_nest_passes(nest).root, nest.root);
+}
+
+// Schedules name what they make after what they make it of.
+TEST(Pipeline, TakesEveryLegalName) {
+  const Extent rows = Extent::size("B_");
+  const Axis i("i_", 64), j(std::string(128, 'j'), 64),
+      k("k_", Extent::size(std::string(128, 'K')));
+  for (const std::string& name : {std::string("y_"), std::string(127, 'y') + "_"}) {
+    const Tensor x = input("x_", f32, {rows, 40}), c = input("c_", i32, {k.extent()});
+    const Tensor w = weight(std::string(127, 'w') + "_", f32, {40, 64});
+    const Tensor p = input("p_", f32, {64, k.extent()}), q = input("q_", f32, {k.extent(), 64});
+    Func product(name), count(name);
+    product(i, j) = max(sum(k, p(i, k) * q(k, j)) + 1.0f, 0.0f) + reduce_max(k, p(i, k));
+    count(i) = sum(k, cast(i32, c(k) == i));
+    for (const Graph& graph :
+         {Graph(matmul(x, w, name)), Graph(product), Graph(count), Graph(softmax(x, 1, name)),
+          Graph(sum(p, {1}, false, name)), Graph(sum(q, {0}, false, name)),
+          Graph({compute("", {i}, count(i) + 1, name), compute("", {i}, count(i) + 2, name)})}) {
+      EXPECT_EQ(to_string(parse_graph(to_string(graph))), to_string(graph));
+      for (const char* target : {"x86-64-v2", "x86-64-v4"}) {
+        const Lowered lowered = run_pipeline(graph, Target::parse(target));
+        EXPECT_EQ(parse_schedule(to_string(lowered.schedule), lowered.grouped), lowered.schedule);
+        verify_nest(lowered.nest);
+      }
+    }
+  }
+}
+
+// A weight of that name could not be packed beside them.
+TEST(Pipeline, TakesTheNameThatAPackedWeightWouldHave) {
+  const Tensor x = input("x", f32, {8, 40}), w = weight("w", f32, {40, 64});
+  const std::string one = to_string(run_pipeline(matmul(x, w, "y"), kTarget).schedule);
+  EXPECT_NE(one.find("pack(w, "), std::string::npos);
+  const std::string taken = to_string(run_pipeline(matmul(x, w, "w_packed"), kTarget).schedule);
+  EXPECT_EQ(taken.find("pack(w, "), std::string::npos);
+  const Tensor twin = weight("w_", f32, {40, 64});
+  const Lowered both = run_pipeline(Graph({matmul(x, w, "y"), matmul(x, twin, "z")}), kTarget);
+  EXPECT_EQ(both.nest.packs.size(), 1u);
 }
 
 TEST(NestPasses, EachLeavesANestThatVerifies) {

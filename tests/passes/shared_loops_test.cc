@@ -19,6 +19,7 @@
 #include "tests/passes/derive/row_graphs.h"
 #include "tests/passes/derive/stencil_graphs.h"
 #include "tests/passes/expect_error.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -226,7 +227,7 @@ TEST(SharedLoops, ThatMustNotStayApart) {
 
 TEST(SharedLoops, WhatElseNeedsAValueIsInTheLedger) {
   const Graph softmax = softmax_graph();
-  const Graph graph({Tensor(*softmax.find("y")), Tensor(*softmax.find("p"))});
+  const Graph graph({Tensor(op_of(softmax, "y")), Tensor(op_of(softmax, "p"))});
   const char* const said = "shared rows, p -> total: not fused: expected p to be no output";
   EXPECT_THAT(ledger(graph), HasSubstr(said));
   EXPECT_NO_THROW(ledger(graph, R"({"fail_on_unfused": ["shared rows"]})")) << "the others are";

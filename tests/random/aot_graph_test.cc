@@ -22,6 +22,7 @@
 #include "tests/random/oracle.h"
 #include "tests/random/random_graph.h"
 #include "tests/random/run_in_children.h"
+#include "tests/random/wrong_step.h"
 
 namespace emulsion {
 namespace {
@@ -71,7 +72,7 @@ class Library {
         body_(body),
         recipe_(random_recipe(kAotSeed, library.index)),
         graph_(build_graph(recipe_)),
-        nest_(run_pipeline(graph_, aot_targets()).front().nest) {}
+        lowered_(run_pipeline(graph_, aot_targets())) {}
 
   const Recipe& recipe() const { return recipe_; }
 
@@ -93,8 +94,9 @@ class Library {
         library_.index % 2 == 0 ? GuardedBuffer::Side::end : GuardedBuffer::Side::start;
     const TensorValues values = arguments_of(recipe_, graph_, sizes);
     runtime::SkipTargets skip(body_);
-    std::map<std::string, Argument> given;  // by the names of the nest
-    for (const Buffer* buffer : nest_.arguments()) {
+    std::map<std::string, Argument> given;         // by the names of the nest
+    const LoopNest& nest = lowered_.front().nest;  // arguments and packs are those of all
+    for (const Buffer* buffer : nest.arguments()) {
       const auto value = values.find(buffer->name);
       if (value != values.end()) {
         given.try_emplace(buffer->name, buffer->dtype, value->second.shape, value->second.bytes,
@@ -105,7 +107,7 @@ class Library {
       fill_with_poison(&empty);
       given.try_emplace(buffer->name, buffer->dtype, empty.shape, empty.bytes, side);
     }
-    for (const Pack& pack : nest_.packs) {
+    for (const Pack& pack : nest.packs) {
       const TensorValue& weight = values.at(pack.weight);
       Argument from(weight.dtype, weight.shape, weight.bytes, side);
       halide_buffer_t* arguments[] = {from.raw(), given.at(pack.packed).raw()};
@@ -113,8 +115,7 @@ class Library {
       if (library_.packs.at(pack.weight)(arguments) != 0) return emulsion_last_error();
     }
     std::vector<halide_buffer_t*> arguments;
-    for (const Buffer* buffer : nest_.arguments())
-      arguments.push_back(given.at(buffer->name).raw());
+    for (const Buffer* buffer : nest.arguments()) arguments.push_back(given.at(buffer->name).raw());
     skip.restart();
     if (library_.call(arguments.data()) != 0) return emulsion_last_error();
     for (const auto& [name, argument] : given) {
@@ -125,16 +126,33 @@ class Library {
       TensorValue actual = zeros(op.dtype, evaluate_shape(op.name, op.shape, sizes));
       actual.bytes = given.at(op.name).bytes();
       const auto difference = first_difference(expected[i], actual);
-      if (difference) return op.name + *difference;
+      if (difference) {
+        return fmt::format("{}{}\nfirst wrong after: {}", op.name, *difference,
+                           wrong_step(values, sizes, expected));
+      }
     }
     return "";
+  }
+
+  std::string wrong_step(const TensorValues& values, const SizeValues& sizes,
+                         const std::vector<Expected>& expected) const {
+    const Lowered& lowered = lowered_.at(static_cast<size_t>(body_));
+    const auto agrees = [&](const TensorValues& results) {
+      bool all = true;
+      for (size_t i = 0; i < expected.size(); ++i) {
+        all = all && !first_difference(expected[i], results.at(graph_.outputs()[i]->name));
+      }
+      return all;
+    };
+    return first_wrong_step({{"the graph", graph_}, {"the groups", lowered.grouped}},
+                            lowered.schedule, values, sizes, agrees);
   }
 
   const AotGraph& library_;
   const int body_;
   Recipe recipe_;
   Graph graph_;
-  LoopNest nest_;
+  std::vector<Lowered> lowered_;  // for each body
 };
 
 class AotGraphs : public ::testing::TestWithParam<int> {};

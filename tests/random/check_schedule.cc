@@ -46,22 +46,35 @@ bool has_tiles(const Node& root) {
   });
 }
 
-void expect_not_compiled(const LoopNest& nest) {
+void expect_not_compiled(const LoopNest& nest, const Target& target) {
   try {
-    const JitKernel kernel(nest, test_target());
+    const JitKernel kernel(nest, target);
   } catch (const ScheduleError&) {
     return;
   }
   throw std::runtime_error("what no CPU runs, or too much code, was compiled");
 }
 
-bool is_too_large(const LoopNest& nest) {
+bool is_too_large(const LoopNest& nest, const Target& target) {
   try {
-    check_cpu_limits(nest, code_limits(test_target()));
+    check_cpu_limits(nest, code_limits(target));
     return false;
   } catch (const ScheduleError&) {
     return true;
   }
+}
+
+std::string text_of(const SizeValues& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes) text += fmt::format(" {} = {}", name, value);
+  return text;
+}
+
+NestRun run_of(const ScheduleProgram& program, const SizeValues& sizes) {
+  return {sizes,
+          program.arguments ? program.arguments(program.graph, sizes)
+                            : integer_arguments(program.graph, sizes),
+          program.relative, program.absolute};
 }
 
 std::string describe(const ScheduleProgram& program, const ScheduleLines& lines,
@@ -85,19 +98,21 @@ std::string fault_of_message(const std::string& message) {
 }
 
 // For the first run of the program that a step is wrong for.
-std::string first_wrong_step(const ScheduleProgram& program, const Schedule& schedule) {
+std::string first_wrong_step(const ScheduleProgram& program, const std::vector<GraphStep>& graphs,
+                             const Schedule& schedule) {
   std::string step;
   for (const SizeValues& sizes : program.runs) {
-    const TensorValues arguments = integer_arguments(program.graph, sizes);
+    const NestRun run = run_of(program, sizes);
     InterpretOptions options;
     options.sizes = sizes;
-    const TensorValues expected = interpret_graph(program.graph, arguments, options);
+    const TensorValues expected = interpret_graph(program.graph, run.arguments, options);
     const auto agrees = [&](const TensorValues& results) {
       return std::all_of(expected.begin(), expected.end(), [&](const auto& output) {
-        return !first_difference(output.second, results.at(output.first));
+        return !first_difference(output.second, results.at(output.first), run.relative,
+                                 run.absolute);
       });
     };
-    step = first_wrong_step({{"the graph", program.graph}}, schedule, arguments, sizes, agrees);
+    step = first_wrong_step(graphs, schedule, run.arguments, sizes, agrees);
     if (step != "a backend") break;
   }
   return step;
@@ -115,7 +130,8 @@ CompileOptions options_of(int index) {
 
 void check_interpreted(const ScheduleProgram& program, const LoopNest& nest) {
   for (const SizeValues& sizes : program.runs) {
-    const testing::AssertionResult same = computes(nest, program.graph, sizes);
+    const testing::AssertionResult same =
+        computes_with(nest, program.graph, run_of(program, sizes));
     if (!same) throw std::runtime_error(same.message());
   }
 }
@@ -127,24 +143,28 @@ CompileOptions options_of_turn(int turn) {
 }
 
 void check_compiled(const ScheduleProgram& program, const LoopNest& nest,
-                    const CompileOptions& options) {
-  const JitKernel kernel(nest, test_target(), options);
+                    const CompileOptions& options, const Target& target) {
+  const JitKernel kernel(nest, target, options);
   for (const SizeValues& sizes : program.runs) {
-    const TensorValues arguments = integer_arguments(program.graph, sizes);
+    const NestRun run = run_of(program, sizes);
     InterpretOptions with_sizes;
     with_sizes.sizes = sizes;
-    const TensorValues expected = interpret_graph(program.graph, arguments, with_sizes);
+    const TensorValues expected = interpret_graph(program.graph, run.arguments, with_sizes);
     for (auto side : {GuardedBuffer::Side::start, GuardedBuffer::Side::end}) {
-      const TensorValues actual = run_guarded(kernel, program.graph, arguments, sizes, side);
+      const TensorValues actual = run_guarded(kernel, program.graph, run.arguments, sizes, side);
       for (const auto& [name, value] : expected) {
-        const auto difference = first_difference(value, actual.at(name));
-        if (difference) throw std::runtime_error("JIT: " + name + *difference);
+        const auto difference =
+            first_difference(value, actual.at(name), run.relative, run.absolute);
+        if (!difference) continue;
+        throw std::runtime_error("JIT: " + name + *difference + text_of(sizes));
       }
     }
   }
 }
 
-bool is_compiled(const LoopNest& nest) { return !has_tiles(*nest.root) && !is_too_large(nest); }
+bool is_compiled(const LoopNest& nest, const Target& target) {
+  return !has_tiles(*nest.root) && !is_too_large(nest, target);
+}
 
 EmittedCounts check_statement(const LoopNest& nest) {
   const EmittedCheck check = check_emitted(nest);
@@ -153,25 +173,36 @@ EmittedCounts check_statement(const LoopNest& nest) {
 }
 
 EmittedCounts check_nest(const ScheduleProgram& program, const LoopNest& nest,
-                         const CompileOptions& options) {
+                         const CompileOptions& options, const Target& target) {
   check_interpreted(program, nest);
-  if (!is_compiled(nest)) {
-    expect_not_compiled(nest);
+  if (!is_compiled(nest, target)) {
+    expect_not_compiled(nest, target);
     return {};
   }
-  check_compiled(program, nest, options);
+  check_compiled(program, nest, options, target);
   return check_statement(nest);
 }
 
 EmittedCounts check_schedule(const ScheduleProgram& program, const ScheduleLines& lines,
-                             const CompileOptions& options) {
+                             const CompileOptions& options, const Target& target) {
   const Schedule schedule = parse_schedule(schedule_text(program.graph, lines), program.graph);
   const LoopNest nest = lower(program.graph, schedule);
   try {
-    return check_nest(program, nest, options);
+    return check_nest(program, nest, options, target);
   } catch (const std::exception& error) {
-    throw std::runtime_error(fmt::format("{}\nfirst wrong after: {}", error.what(),
-                                         first_wrong_step(program, schedule)));
+    throw std::runtime_error(
+        fmt::format("{}\nfirst wrong after: {}", error.what(),
+                    first_wrong_step(program, {{"the graph", program.graph}}, schedule)));
+  }
+}
+
+void check_lowered(const ScheduleProgram& program, const Lowered& lowered, const Target& target) {
+  try {
+    check_compiled(program, lowered.nest, {}, target);
+  } catch (const std::exception& error) {
+    const std::string step = first_wrong_step(
+        program, {{"the graph", program.graph}, {"the groups", lowered.grouped}}, lowered.schedule);
+    throw std::runtime_error(fmt::format("{}\nfirst wrong after: {}", error.what(), step));
   }
 }
 

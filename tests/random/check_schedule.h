@@ -13,8 +13,11 @@
 
 #include "backends/entry/compile_options.h"
 #include "dsl/schedule.h"
+#include "dsl/target.h"
 #include "passes/nest/loop_nest.h"
+#include "passes/pipeline.h"
 #include "tests/backends/halide/check_emitted.h"
+#include "tests/random/check_recipe.h"
 #include "tests/random/random_schedule.h"
 #include "tests/random/schedule_programs.h"
 
@@ -24,22 +27,25 @@ namespace emulsion {
 // where it also has to keep the rules of verify_nest; compiled.
 void check_interpreted(const ScheduleProgram& program, const LoopNest& nest);
 void check_compiled(const ScheduleProgram& program, const LoopNest& nest,
-                    const CompileOptions& options = {});
+                    const CompileOptions& options = {}, const Target& target = test_target());
 // The same of a nest whose statement for Halide is not what it says (check_emitted.h). Returns what
 // was compared.
 EmittedCounts check_statement(const LoopNest& nest);
 
 // Whether a CPU's backend compiles the nest: it has no tiles of a tile machine and comes to no more
 // code than a compiler finishes. The others have to be refused.
-bool is_compiled(const LoopNest& nest);
+bool is_compiled(const LoopNest& nest, const Target& target = test_target());
 
 // All three, or that refusal.
 EmittedCounts check_nest(const ScheduleProgram& program, const LoopNest& nest,
-                         const CompileOptions& options = {});
+                         const CompileOptions& options = {}, const Target& target = test_target());
 // The same of a schedule that lowers.
 EmittedCounts check_schedule(const ScheduleProgram& program, const ScheduleLines& lines,
-                             const CompileOptions& options = {});
-// That for plain and for checked code.
+                             const CompileOptions& options = {},
+                             const Target& target = test_target());
+// What run_pipeline made of the program, compiled.
+void check_lowered(const ScheduleProgram& program, const Lowered& lowered, const Target& target);
+// That of a schedule, for plain and for checked code.
 void check_both_codes(const ScheduleProgram& program, const ScheduleLines& lines);
 // Checked code for one half of all, so that none leaves its memory unseen; and plain code for the
 // other, since checked code has other vectors; for all with EMULSION_CHECKED=1. `turn`: how often

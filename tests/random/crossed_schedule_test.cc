@@ -7,7 +7,7 @@
 //   --test_env=EMULSION_GRAPH=123
 //
 // EMULSION_GRAPHS is how many graphs are run, EMULSION_GRAPH the number of the only one to run.
-// The tests run a few; //tests/random:all_crossed_schedules_test, by hand, many.
+// The tests run a few; //tests/random:all_crossed_schedule_test, by hand, many.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -14,43 +14,14 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/tensor.h"
+#include "tests/random/comprehension_types.h"
 #include "tests/random/random_numbers.h"
 
 namespace emulsion {
 namespace {
 
-constexpr int64_t kMostSteps = 60'000;  // of one comprehension: the interpreter walks them
-constexpr int kMostOperations = 12;     // of one body
-constexpr double kMostInexact = 1000;   // of a product with what is no whole number
-
-const std::vector<DType>& value_types() {
-  static const std::vector<DType> types = {DType::u8,  DType::i8,  DType::u16, DType::i16,
-                                           DType::i32, DType::f32, DType::f32, DType::f64};
-  return types;
-}
-
-// How large a value of the type may be: sums of whole numbers below it are exact in any order, and
-// narrow integers wrap around.
-double limit_of(DType dtype) {
-  switch (dtype) {
-    case DType::i32:
-      return 1 << 24;  // times what draw_narrowed() takes
-    case DType::f32:
-      return 1 << 20;
-    case DType::f64:
-      return 1LL << 40;
-    default:
-      return 1 << 16;
-  }
-}
-
-// Of any value of a narrow type.
-double bound_of(DType dtype) {
-  if (dtype == DType::u8) return 255;
-  return dtype == DType::i8 ? 128 : 1 << 16;
-}
-
-bool is_narrow(DType dtype) { return !is_float(dtype) && dtype != DType::i32; }
+constexpr int kMostOperations = 12;    // of one body
+constexpr double kMostInexact = 1000;  // of a product with what is no whole number
 
 struct Value {
   Expr e;
@@ -66,19 +37,18 @@ struct Function {
 
 class Drawer {
  public:
-  Drawer(uint64_t seed, int index)
-      : random_(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next()) {}
+  Drawer(uint64_t seed, int index, int64_t most_steps)
+      : most_steps_(most_steps),
+        random_(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next()) {}
 
-  RandomComprehensions draw() {
+  ScheduleProgram draw(uint64_t seed_of_arguments) {
     draw_extents();
     draw_inputs();
-    RandomComprehensions drawn{Graph(inputs_[0].tensor), {}};
     const int count = random_.between(1, 4);
     for (int tries = 0; tries < 40 && static_cast<int>(functions_.size()) < count; ++tries) {
       try {
         functions_.push_back(draw_function());
       } catch (const Error&) {  // an index that cannot be proved
-        ++drawn.refused;
       }
     }
     if (functions_.empty()) functions_.push_back(a_copy());
@@ -86,10 +56,12 @@ class Drawer {
     for (size_t i = 0; i + 1 < functions_.size(); ++i) {
       if (random_.chance(0.2)) outputs.push_back(functions_[i].tensor);
     }
-    drawn.graph = Graph(outputs);
+    ScheduleProgram drawn = program_of_comprehensions(Graph(outputs), seed_of_arguments);
     drawn.runs = runs_of(drawn.graph);
     for (const Function& f : functions_) {
-      if (f.inexact) drawn.tolerance = std::max(drawn.tolerance, 1e-4 + 1e-5 * f.bound);
+      if (!f.inexact) continue;
+      drawn.relative = 1e-4;
+      drawn.absolute = std::max(drawn.absolute, 1e-4 + 1e-5 * f.bound);
     }
     return drawn;
   }
@@ -106,7 +78,7 @@ class Drawer {
     }
     const Extent first = extents_.front();
     if (random_.chance(0.3)) extents_.push_back(2 * first);
-    if (random_.chance(0.2)) extents_.push_back(first + random_.between(1, 3));
+    if (random_.chance(0.3)) extents_.push_back(first + random_.between(1, kMostLonger));
     if (random_.chance(0.4)) extents_.emplace_back(random_.between(1, 4));
   }
 
@@ -116,7 +88,7 @@ class Drawer {
       Shape shape;
       const int rank = random_.between(1, 3);
       for (int d = 0; d < rank; ++d) shape.push_back(random_.of(extents_));
-      const DType dtype = random_.of(value_types());
+      const DType dtype = random_.chance(0.1) ? DType::boolean : random_.of(value_types());
       inputs_.push_back(
           {input(fmt::format("x{}", i), dtype, shape), is_narrow(dtype) ? 65536.0 : 8});
     }
@@ -150,7 +122,7 @@ class Drawer {
     for (int i = 0; i < rank; ++i) {
       axes_.emplace_back(fmt::format("i{}", i), random_.of(extents_));
     }
-    while (steps(axes_) > kMostSteps) axes_.pop_back();
+    while (steps(axes_) > most_steps_) axes_.pop_back();
     const std::vector<Axis> outer = axes_;
     std::vector<Axis> reduced;
     if (random_.chance(0.4)) {
@@ -158,7 +130,7 @@ class Drawer {
       for (int i = 0; i < count; ++i) {
         const Axis axis(fmt::format("r{}", i), random_.of(extents_));
         axes_.push_back(axis);
-        if (steps(axes_) > kMostSteps) {
+        if (steps(axes_) > most_steps_) {
           axes_.pop_back();
           continue;
         }
@@ -166,6 +138,7 @@ class Drawer {
       }
     }
     left_ = kMostOperations;
+    if (reduced.empty() && random_.chance(0.1)) return {compute(name, outer, draw_condition()), 1};
     const DType dtype = random_.of(value_types());
     Value body = draw_value(dtype, random_.between(1, 3));
     if (!reduced.empty()) body = draw_reduction(reduced, body);
@@ -182,6 +155,9 @@ class Drawer {
         return {reduce_max(reduced, body.e), body.bound, body.inexact};
       case 1:
         return {reduce_min(reduced, body.e), body.bound, body.inexact};
+      case 2:  // of others no number of factors is exact
+        if (is_narrow(body.e.dtype())) return {product(reduced, body.e), body.bound};
+        [[fallthrough]];
       default:
         if (!is_narrow(body.e.dtype())) body = held(body, limit_of(body.e.dtype()) / terms);
         return {sum(reduced, body.e), body.bound * terms, body.inexact};
@@ -197,8 +173,6 @@ class Drawer {
             value.inexact};
   }
 
-  static bool is_signed(DType dtype) { return dtype != DType::u8 && dtype != DType::u16; }
-
   Value draw_value(DType dtype, int depth) {
     if (depth == 0 || --left_ < 0) return draw_leaf(dtype);
     if (is_narrow(dtype) && random_.chance(0.25)) return draw_narrowed(dtype, depth);
@@ -207,7 +181,7 @@ class Drawer {
 
   Value draw_operation(Value a, int depth) {
     const DType dtype = a.e.dtype();
-    switch (random_.below(12)) {
+    switch (random_.below(16)) {
       case 0:
       case 1:
       case 2: {
@@ -248,6 +222,14 @@ class Drawer {
         return {max(min(a.e, constant(dtype, random_.between(3, 100))),
                     constant(dtype, random_.between(0, 3))),
                 100, a.inexact};
+      case 11:
+      case 12: {
+        const Value b = draw_neighbours(dtype);
+        return {a.e + b.e, a.bound + b.bound, a.inexact || b.inexact};
+      }
+      case 13:
+      case 14:
+        return draw_border(a);
       default:
         return is_signed(dtype) ? Value{abs(a.e), a.bound, a.inexact} : a;
     }
@@ -265,6 +247,7 @@ class Drawer {
 
   Value draw_series(const Value& a) {
     const Value small = held(a, 4);
+    if (!a.inexact && random_.chance(0.4)) return draw_whole(a);
     switch (random_.below(4)) {
       case 0:
         return {exp(small.e), 55 * small.bound, true};
@@ -277,13 +260,34 @@ class Drawer {
     }
   }
 
+  // Of halves, whole numbers again.
+  Value draw_whole(const Value& a) {
+    const Expr half = a.e / constant(a.e.dtype(), 2);
+    switch (random_.below(4)) {
+      case 0:
+        return {floor(half), a.bound};
+      case 1:
+        return {ceil(half), a.bound};
+      case 2:
+        return {round(half), a.bound};
+      default:
+        return {trunc(half), a.bound};
+    }
+  }
+
   // Of places, or of data.
   Expr draw_condition() {
     if (axes_.empty() || random_.chance(0.3)) {
       const DType dtype = random_.of(value_types());
       const Value a = draw_leaf(dtype), b = draw_leaf(dtype);
       if (a.inexact || b.inexact) return Expr(0) < Expr(1);
-      return random_.chance(0.5) ? a.e < b.e : a.e == b.e;
+      const int kind = random_.below(4);
+      return kind == 0 ? a.e != b.e : kind == 1 ? a.e == b.e : a.e < b.e;
+    }
+    for (const Function& f : functions_) {
+      if (f.tensor.op()->dtype != DType::boolean || random_.chance(0.5)) continue;
+      const Expr holds = f.tensor.at(draw_indices(f));
+      return random_.chance(0.5) ? holds : !holds;
     }
     const Axis& axis = random_.of(axes_);
     const int place = random_.between(0, 9);
@@ -316,7 +320,50 @@ class Drawer {
       return {cast(dtype, random_.of(axes_)), most};
     }
     const Function& read = draw_function_to_read();
-    const Expr e = read_of(read);
+    return read_at(read, draw_indices(read), dtype);
+  }
+
+  // What stands beside one another, as windows and stencils read it.
+  Value draw_neighbours(DType dtype) {
+    const Function& read = draw_function_to_read();
+    const Shape& shape = read.tensor.op()->shape;
+    std::vector<Expr> indices = draw_indices(read);
+    if (indices.empty()) return read_at(read, indices, dtype);
+    const auto d = static_cast<size_t>(random_.below(static_cast<int>(shape.size())));
+    const Expr middle = indices[d], last = shape[d] - 1;
+    Value all = read_at(read, indices, dtype);
+    const int count = random_.between(1, 2);
+    for (int i = 0; i < count; ++i) {
+      indices[d] = clamp(middle + random_.between(-3, 3), 0, last);
+      const Value one = read_at(read, indices, dtype);
+      all = {all.e + one.e, all.bound + one.bound, all.inexact || one.inexact};
+    }
+    return all;
+  }
+
+  // What is there as far as it goes, and behind or before that something else.
+  Value draw_border(const Value& otherwise) {
+    const Function& read = draw_function_to_read();
+    std::vector<Expr> indices = draw_indices(read);
+    if (axes_.empty() || indices.empty()) return otherwise;
+    const auto d = static_cast<size_t>(random_.below(static_cast<int>(indices.size())));
+    const Extent& extent = read.tensor.op()->shape[d];
+    const Axis& axis = random_.of(axes_);
+    const int distance = random_.between(0, 3);
+    Expr inside = axis + distance < extent;
+    indices[d] = axis + distance;
+    if (random_.chance(0.6)) {
+      indices[d] = axis - distance;
+      inside = axis >= distance;
+      if (!(axis.extent() == extent)) inside = inside && axis - distance < extent;
+    }
+    const Value there = read_at(read, indices, otherwise.e.dtype());
+    return {select(inside, there.e, otherwise.e), std::max(there.bound, otherwise.bound),
+            there.inexact || otherwise.inexact};
+  }
+
+  static Value read_at(const Function& read, const std::vector<Expr>& indices, DType dtype) {
+    const Expr e = read.tensor.at(indices);
     if (read.inexact && !is_float(dtype)) return {constant(dtype, 1), 1};
     double bound = read.bound;
     if (is_narrow(e.dtype())) bound = bound_of(e.dtype());
@@ -332,21 +379,38 @@ class Drawer {
     return random_.of(inputs_);
   }
 
-  Expr read_of(const Function& read) {
+  std::vector<Expr> draw_indices(const Function& read) {
     std::vector<Expr> indices;
     for (const Extent& extent : read.tensor.op()->shape) indices.push_back(draw_index(extent));
-    return read.tensor.at(indices);
+    return indices;
   }
 
   Expr draw_index(const Extent& extent) {
     std::vector<Axis> equal, twice, half;
+    std::vector<std::pair<Axis, int>> shorter;  // and by how much
+    std::vector<Expr> windows;                  // of two axes
     for (const Axis& axis : axes_) {
       if (axis.extent() == extent) equal.push_back(axis);
       if (axis.extent() == 2 * extent) twice.push_back(axis);
       if (2 * axis.extent() == extent) half.push_back(axis);
+      for (int by = 1; by <= kMostLonger; ++by) {
+        if (axis.extent() + by == extent) shorter.emplace_back(axis, by);
+      }
+      for (const Axis& other : axes_) {
+        if (other.name() == axis.name()) continue;
+        if (axis.extent() + other.extent() - 1 == extent) windows.push_back(axis + other);
+        if (2 * axis.extent() == extent && other.extent() == 2) {
+          windows.push_back(axis * 2 + other);
+        }
+      }
     }
+    if (!windows.empty() && random_.chance(0.6)) return random_.of(windows);
     if (!twice.empty() && random_.chance(0.6)) return random_.of(twice) / 2;
     if (!half.empty() && random_.chance(0.6)) return random_.of(half) * 2 + random_.below(2);
+    if (!shorter.empty() && random_.chance(0.6)) {
+      const auto& [axis, by] = random_.of(shorter);
+      return axis + random_.between(0, by);
+    }
     if (!equal.empty() && random_.chance(0.8)) return of_equal(random_.of(equal), extent);
     if (axes_.empty()) return 0;
     const Expr last = extent - 1;
@@ -356,7 +420,9 @@ class Drawer {
       return clamp(place, 0, last);
     }
     const Axis& axis = random_.of(axes_);
-    return clamp(axis * random_.between(1, 2) + random_.between(-3, 3), 0, last);
+    Expr place = axis * random_.between(1, 2) + random_.between(-3, 3);
+    if (random_.chance(0.2)) place = place + random_.of(axes_);
+    return clamp(place, 0, last);
   }
 
   Expr of_equal(const Axis& axis, const Extent& extent) {
@@ -408,7 +474,9 @@ class Drawer {
   }
 
   static constexpr int64_t kMostSize = 37;
+  static constexpr int kMostLonger = 3;
 
+  int64_t most_steps_;
   RandomNumbers random_;
   std::vector<Extent> extents_;
   std::vector<Function> inputs_, functions_;
@@ -418,23 +486,8 @@ class Drawer {
 
 }  // namespace
 
-RandomComprehensions random_comprehensions(uint64_t seed, int index) {
-  return Drawer(seed, index).draw();
-}
-
-TensorValues comprehension_arguments(const Graph& graph, const SizeValues& sizes, uint64_t seed) {
-  TensorValues arguments;
-  for (const OpPtr& op : graph.arguments()) {
-    std::vector<int64_t> shape;
-    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate(sizes));
-    int low = -8, high = 8;
-    if (is_narrow(op->dtype)) {
-      low = op->dtype == DType::i8 ? -128 : op->dtype == DType::i16 ? -32768 : 0;
-      high = op->dtype == DType::i8 ? 127 : op->dtype == DType::u8 ? 255 : 32767;
-    }
-    arguments[op->name] = random_integers(op->dtype, shape, ++seed, low, high);
-  }
-  return arguments;
+ScheduleProgram random_comprehensions(uint64_t seed, int index, int64_t most_steps) {
+  return Drawer(seed, index, most_steps).draw(seed);
 }
 
 }  // namespace emulsion

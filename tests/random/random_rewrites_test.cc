@@ -38,6 +38,7 @@
 #include "tests/random/recipe.h"
 #include "tests/random/rewrite_graph.h"
 #include "tests/random/test_environment.h"
+#include "tests/random/wrong_step.h"
 
 namespace emulsion {
 namespace {
@@ -224,12 +225,22 @@ class Trial {
     const TensorValues& arguments = arguments_[0];
     const TensorValues interpreted = interpret_nest(lowered.nest, arguments, options_[0]);
     EXPECT_EQ(difference(original_, numpy_.runs[0], interpreted, false), "")
-        << where("lowered") << to_string(graph);
+        << where("lowered") << wrong_step(graph, lowered) << to_string(graph);
     if (number_ % kKernelEvery != 0) return;
     const TensorValues computed = run_guarded(JitKernel(lowered.nest), graph, arguments,
                                               options_[0].sizes, GuardedBuffer::Side::end);
     EXPECT_EQ(difference(original_, numpy_.runs[0], computed, false), "")
-        << where("compiled") << to_string(graph);
+        << where("compiled") << wrong_step(graph, lowered) << to_string(graph);
+  }
+
+  std::string wrong_step(const Graph& graph, const Lowered& lowered) const {
+    const auto agrees = [this](const TensorValues& results) {
+      return difference(original_, numpy_.runs[0], results, false).empty();
+    };
+    const std::string step =
+        first_wrong_step({{"unfuse", unfuse(graph)}, {"the groups", lowered.grouped}},
+                         lowered.schedule, arguments_[0], options_[0].sizes, agrees);
+    return "first wrong after: " + step + "\n";
   }
 
   void count_structure() {

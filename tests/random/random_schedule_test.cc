@@ -6,7 +6,7 @@
 //
 // EMULSION_SCHEDULES is how many there are of each, EMULSION_SCHEDULE the number of the only one to
 // run; EMULSION_CHECKED=1 compiles all in checked mode instead of every other one. The tests run a
-// tenth; //tests/random:all_random_schedules_test, by hand, runs all 3,000.
+// tenth; //tests/random:all_random_schedule_test, by hand, runs all 3,000.
 
 #include "tests/random/random_schedule.h"
 

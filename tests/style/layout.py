@@ -265,6 +265,18 @@ def targets_that_are_not_there():
                 yield "{}: names //{}, which is no package".format(path, package)
 
 
+def packages_without_a_version():
+    """Debian packages that bazelw installs and of which no document says with which version they were tried."""
+    script, tried = source_tree.read("bazelw"), source_tree.read("bazel/README.md")
+    packages = re.findall(r"^([a-z][\w.+-]*) +(?:/|cmd:)", script, re.MULTILINE)
+    packages += re.findall(r"missing (python3-\w+)\"", script) + ["bazel-bootstrap"]
+    if len(packages) < 20:
+        yield "bazelw: expected at least 20 packages, got {}".format(len(packages))
+    for package in packages:
+        if not re.search(r"(?<![\w-]){}\s\d".format(re.escape(package)), tried):
+            yield "bazel/README.md: no version of {}, which bazelw installs".format(package)
+
+
 def code_blocks(path):
     """The blocks of a Markdown file, fenced or indented, in which a line is a statement of C or C++."""
     text = source_tree.read(path)
@@ -333,6 +345,7 @@ def main():
     report.case("NamedPackagesAreThere", targets_that_are_not_there())
     report.case("DocumentedCodeIsCompiled", documented_code_that_is_not_compiled())
     report.case("EverySuiteHasAFloor", without_floor())
+    report.case("EveryPackageWasTried", packages_without_a_version())
     report.finish()
 
 

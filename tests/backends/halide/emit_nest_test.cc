@@ -471,5 +471,16 @@ TEST(CheckEmitted, CountsWhatHasNoStatement) {
   EXPECT_EQ(check_emitted(copy_nest(Extent(0))).counts.empty_loops, 1);
 }
 
+// As a tree, what each of these functions has of the next would have no end.
+TEST(EmitNest, NestedFunctionsInConditionalSumsAreAGraph) {
+  const Axis i("i", Extent::size("W")), k("k", Extent::size("W"));
+  const Tensor x = input("x", f32, {Extent::size("W")});
+  Expr value = x(max(Expr(i) - k, 0));
+  for (int times = 0; times < 8; ++times) value = exp(tanh(value));
+  const Graph graph(compute("y", {i}, sum(k, select(Expr(i) - k >= 0, value, 0.0f))));
+  EXPECT_NO_THROW(emit_nest(run_pipeline(graph, Target::parse("x86-64-v3")).nest,
+                            /*has_fma=*/true, CompileOptions()));
+}
+
 }  // namespace
 }  // namespace emulsion

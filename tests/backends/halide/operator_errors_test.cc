@@ -73,16 +73,22 @@ Floats normal(size_t count, double mean, double deviation, unsigned seed) {
   return values;
 }
 
+// From -12.5 to 12.5, and numbers of every exponent.
 TEST(OperatorErrors, Gelu) {
-  constexpr int64_t kCount = 100003;
+  constexpr int64_t kNear = 100003, kExponents = 277, kCount = kNear + 2 * kExponents;
   Floats x;
-  for (int64_t i = 0; i < kCount; ++i) x.push_back(static_cast<float>(i - kCount / 2) * 2.5e-4f);
+  for (int64_t i = 0; i < kNear; ++i) x.push_back(static_cast<float>(i - kNear / 2) * 2.5e-4f);
+  for (int exponent = -149; exponent < -149 + kExponents; ++exponent) {
+    x.push_back(std::ldexp(1.0f, exponent));
+    x.push_back(std::ldexp(-1.0f, exponent));
+  }
   for (const Gelu form : {Gelu::tanh, Gelu::erf}) {
     const auto make = [&](DType type) {
       return Graph(gelu(input("x", type, {kCount}), form, "y"));
     };
-    expect_within(form == Gelu::tanh ? "gelu, tanh" : "gelu, erf", compute_both(make, {{"x", x}}),
-                  [&](int64_t i) { return 8 * kU * std::fabs(x[static_cast<size_t>(i)]); });
+    expect_within(
+        form == Gelu::tanh ? "gelu, tanh" : "gelu, erf", compute_both(make, {{"x", x}}),
+        [&](int64_t i) { return 8 * kU * std::fabs(x[static_cast<size_t>(i)]) + 0x1p-149; });
   }
 }
 
@@ -144,18 +150,22 @@ TEST(OperatorErrors, LayerNorm) {
   }
 }
 
+// Also of numbers whose squares count for nothing beside epsilon, or nearly leave f32.
 TEST(OperatorErrors, RmsNorm) {
   for (const int64_t n : {1, 33, 1000}) {
     constexpr int64_t kRows = 6;
     const auto width = static_cast<size_t>(n);
-    const Floats x = normal(width * kRows, 5, 3, 2), gamma = normal(width, 1, 1, 3);
+    const Floats gamma = normal(width, 1, 1, 3);
     const auto make = [&](DType type) {
       return Graph(rms_norm(input("x", type, {kRows, n}), weight("gamma", type, {n}), 1e-5, "y"));
     };
-    const Results results = compute_both(make, {{"x", x}, {"gamma", gamma}});
-    expect_within(fmt::format("rms_norm of {}", n), results, [&](int64_t i) {
-      return (static_cast<double>(n) + 16) * kU * std::fabs(results.exact.value(i));
-    });
+    for (const double scale : {0x1p-120, 0x1p-20, 1.0, 0x1p54}) {
+      const Floats x = normal(width * kRows, 5 * scale, 3 * scale, 2);
+      const Results results = compute_both(make, {{"x", x}, {"gamma", gamma}});
+      expect_within(fmt::format("rms_norm of {}, {}", n, scale), results, [&](int64_t i) {
+        return (static_cast<double>(n) + 16) * kU * std::fabs(results.exact.value(i));
+      });
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "dsl/schedule_text.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -137,9 +138,9 @@ TEST(AlternativeWays, StagesThatAreAddedHaveNamesOfTheirOwn) {
 TEST(AlternativeWays, OnlyAnOutputCanHaveThem) {
   const Graph graph = doubled();
   const Schedule schedule(graph);
-  EXPECT_TRUE(can_have_ways(**graph.find("y"), schedule));
-  EXPECT_FALSE(can_have_ways(**graph.find("s"), schedule));
-  Op other = **graph.find("y");
+  EXPECT_TRUE(can_have_ways(*op_of(graph, "y"), schedule));
+  EXPECT_FALSE(can_have_ways(*op_of(graph, "s"), schedule));
+  Op other = *op_of(graph, "y");
   other.name = "z";
   EXPECT_FALSE(can_have_ways(other, schedule));
 }

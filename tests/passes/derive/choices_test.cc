@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 #include "dsl/operators.h"
 
 namespace emulsion {
@@ -35,6 +38,59 @@ TEST(ChoosesByPlace, NotByDataNorByTwoAxesNorInASum) {
     EXPECT_FALSE(chooses_by_place(x()(i, j), choice));
     EXPECT_FALSE(chooses_by_place(x()(i, j) + select(Expr(i) < 9, 1.0F, 0.0F), choice));
   }
+}
+
+TEST(ChoosesBy, AStepOfTheAxisAndNoData) {
+  const Expr body = select(Expr(i) == 3 && Expr(j) > 4, x()(i, j), 0.0F);
+  EXPECT_TRUE(chooses_by(body + 1.0F, "i"));
+  EXPECT_TRUE(chooses_by(body, "j"));
+  EXPECT_FALSE(chooses_by(select(Expr(i) == 3, x()(i, j), 0.0F), "j"));
+  EXPECT_FALSE(chooses_by(select(x()(i, j) > cast(f32, Expr(i)), 1.0F, 0.0F), "i"));
+  EXPECT_FALSE(chooses_by(x()(i, j), "i"));
+}
+
+TEST(ChosenAt, WhatComparisonsWithNumbersDecide) {
+  const auto at = [](const Expr& condition, int64_t step) {
+    const Expr made = chosen_at(select(condition, x()(i, j), 0.0F), "i", step);
+    return made->op == ExprOp::select ? "either" : made->op == ExprOp::read ? "first" : "second";
+  };
+  const Expr step = i;
+  const struct {
+    Expr condition;
+    std::string holds_at;  // of the steps 1 to 3
+  } cases[] = {{step == 2, "2"},
+               {step != 2, "13"},
+               {step < 2, "1"},
+               {step <= 2, "12"},
+               {step > 2, "3"},
+               {step >= 2, "23"},
+               {2 < step, "3"},
+               {!(step == 2), "13"},
+               {step % 2 == 1, "13"},
+               {step > 1 && step < 3, "2"},
+               {step == 1 || step == 3, "13"}};
+  for (const auto& [condition, holds_at] : cases) {
+    for (const int64_t number : {1, 2, 3}) {
+      const bool holds = holds_at.find(std::to_string(number)) != std::string::npos;
+      EXPECT_EQ(at(condition, number), std::string(holds ? "first" : "second"))
+          << to_string(condition) << " at " << number;
+    }
+  }
+}
+
+TEST(ChosenAt, NotWhatTakesMore) {
+  const Expr step = i, other = j, data = x()(i, j) > 0.0F;
+  const auto at_two = [](const Expr& condition) {
+    return to_string(chosen_at(select(condition, x()(i, j), 0.0F), "i", 2));
+  };
+  for (const Expr& condition : {step < size_value("N"), step < other, other == 2, data,
+                                step == 2 && data, step == 3 || other == 2}) {
+    EXPECT_EQ(at_two(condition), to_string(select(condition, x()(i, j), 0.0F)));
+  }
+  EXPECT_EQ(at_two(step == 3 && data), "0f") << "one part is enough";
+  EXPECT_EQ(at_two(other == 2 || step == 2), "x[i, j]");
+  const Expr inner = select(other == 2, select(step == 2, 1.0F, 2.0F), 3.0F);
+  EXPECT_EQ(to_string(chosen_at(inner, "i", 2)), to_string(select(other == 2, 1.0F, 3.0F)));
 }
 
 TEST(WithoutClamps, OnEitherSideAndInOneAnother) {

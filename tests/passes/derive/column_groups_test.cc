@@ -14,6 +14,7 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/derive/column_graphs.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -58,7 +59,7 @@ std::optional<int64_t> block_of(const Graph& graph, const Target& target = kV3) 
 // Why a block of the operation p of a graph cannot be computed ahead of one of y; "" when it can.
 std::string why_not(const Tensor& y) {
   const Graph grouped = fuse_epilogues(Graph(y));
-  return why_not_by_columns(**grouped.find("p"), **grouped.find("y")).value_or("");
+  return why_not_by_columns(*op_of(grouped, "p"), *op_of(grouped, "y")).value_or("");
 }
 
 Tensor x() {
@@ -104,7 +105,7 @@ TEST(WhyNotByColumns, NotWhatIsNotReadOrGiven) {
   EXPECT_EQ(why_not(compute("y", {n}, sum(i, input("p", f32, {8, 64})(i, n)))),
             "expected p to be computed");
   const Graph two({doubled(), compute("y", {n}, x()(0, n))});
-  EXPECT_EQ(why_not_by_columns(**two.find("p"), **two.find("y")), "expected y to read p");
+  EXPECT_EQ(why_not_by_columns(*op_of(two, "p"), *op_of(two, "y")), "expected y to read p");
 }
 
 TEST(ColumnGroups, AllOfASoftmaxOrANorm) {

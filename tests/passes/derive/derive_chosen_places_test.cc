@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -46,9 +48,48 @@ TEST(DeriveChosenPlaces, NotOfFewPlaces) {
     const Target target = target_of(level, 1);
     EXPECT_FALSE(has(derived(sums_by_class(7, 64), target), "reorder(lane, d, c, m)"));
     EXPECT_FALSE(has(derived(sums_by_class(10, 1), target), "reorder(lane, d, c, m)"));
-    EXPECT_FALSE(has(derived(histogram(127), target), "y.reorder(c, m)\n"));
-    EXPECT_TRUE(has(derived(histogram(128), target), "y.reorder(c, m)\n"));
   }
+}
+
+bool is_in_memory(const Tensor& y, const Target& target) {
+  return has(derived(y, target), "y.reorder(c, m)\n");
+}
+
+// A sum of x where it is of the class, and something else holds too.
+Tensor chosen_sums(const Extent& classes, DType type, const Extent& rows) {
+  const Axis c("c", classes), m("m", rows);
+  const Tensor x = input("x", type, {rows}), which = input("which", i32, {rows}),
+               size = input("size", u8, {rows});
+  const Expr counts = size(m) < constant(u8, 2) && which(m) == Expr(c);
+  return compute("y", {c}, sum(m, select(counts, x(m), constant(type, 0))));
+}
+
+// A vector of terms is compared with each place: as many as it has lanes are worth it.
+TEST(DeriveChosenPlaces, OfElementsFromMorePlacesThanLanesOn) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    for (const DType type : {i32, f32, f64}) {
+      const int64_t least = std::max<int64_t>(target.vector_lanes(type) + 1, 4);
+      EXPECT_FALSE(is_in_memory(chosen_sums(least - 1, type, 500), target)) << level;
+      EXPECT_TRUE(is_in_memory(chosen_sums(least, type, 500), target)) << level;
+    }
+    const int64_t lanes = target.vector_lanes(i32);
+    EXPECT_FALSE(is_in_memory(histogram(lanes), target));
+    EXPECT_TRUE(is_in_memory(histogram(lanes + 1), target));
+  }
+}
+
+// Which share sums in registers, and not the places.
+TEST(DeriveChosenPlaces, OfElementsFromManyPlacesOnWhereThreadsWouldShareThem) {
+  constexpr int64_t kMany = int64_t{1} << 20;
+  const auto from = [](int cores, int64_t rows) {
+    int64_t least = 1;
+    while (!is_in_memory(histogram(least, rows), target_of("x86-64-v3", cores))) ++least;
+    return least;
+  };
+  EXPECT_EQ(from(4, 100), 9);
+  EXPECT_EQ(from(4, kMany), 33);
+  EXPECT_EQ(from(100, kMany), 128);
 }
 
 TEST(DeriveChosenPlaces, NotOfPlacesThatNoDataSayOrColumnsThatLieApart) {
@@ -95,6 +136,7 @@ TEST(DeriveChosenPlaces, ComputeWhatTheGraphSays) {
       for (const Tensor& y :
            {sums_by_class(10, 19), sums_by_class(kSize, 16), sums_by_class(10, kSize),
             sums_by_class(kSize, kSize, kSize), histogram(kSize), histogram(200, kSize),
+            chosen_sums(40, f64, kSize), chosen_sums(kSize, f32, 70),
             relu(sums_by_class(10, kSize, kSize), "z")}) {
         EXPECT_TRUE(derives(Graph(y), target_of(level, cores), sizes));
       }

@@ -15,6 +15,7 @@
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 #include "tests/passes/derive/row_graphs.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -73,7 +74,7 @@ TEST(DeriveKeptRows, TheStatisticsOfASoftmax) {
   for (const Extent& rows : {Extent(5), kSize}) {
     for (const int64_t columns : {64, 131, 1000}) {
       const Graph all = softmax_by_hand(rows, columns);
-      const Tensor y(*all.find("y")), highest(*all.find("highest")), total(*all.find("total"));
+      const Tensor y(op_of(all, "y")), highest(op_of(all, "highest")), total(op_of(all, "total"));
       keeps(Graph({y, highest, total}), {"highest", "total"});
       const Axis i("i", rows);
       keeps(Graph({y, compute("z", {i}, highest(i) + log(total(i)))}), {"highest", "total"});
@@ -107,7 +108,7 @@ TEST(DeriveKeptRows, OfSeveralAxesAndWithAxesOfOneStep) {
 TEST(DeriveKeptRows, SumsInWhoseLoopARowIsComputed) {
   const Target target = Target::parse("x86-64-v3,cores=1,l1=128");
   const Graph all = softmax_by_hand(5, 128);
-  const Graph graph({Tensor(*all.find("y")), Tensor(*all.find("total"))});
+  const Graph graph({Tensor(op_of(all, "y")), Tensor(op_of(all, "total"))});
   EXPECT_TRUE(derives(graph, target, {0}, 1e-5));
   EXPECT_NE(derived(graph, target).find("compute_with("), std::string::npos);
 }
@@ -169,7 +170,7 @@ TEST(DeriveKeptRows, NotWholeRowsAndNotRowsOfARunTimeLength) {
   EXPECT_TRUE(derives(graph, target, {0}, 1e-5));
   EXPECT_EQ(derived(graph, target).find("\nq.compute_at("), std::string::npos);
   const Graph all = softmax_by_hand(8, Extent::size("C"));
-  const Graph of_any_length({Tensor(*all.find("y")), Tensor(*all.find("total"))});
+  const Graph of_any_length({Tensor(op_of(all, "y")), Tensor(op_of(all, "total"))});
   EXPECT_TRUE(derives(of_any_length, target, {0, 1, 9, 40}, 1e-5));
   EXPECT_EQ(derived(of_any_length, target).find("\ntotal.compute_at(y"), std::string::npos);
 }

@@ -71,8 +71,10 @@ TEST(DeriveSeriesOfRows, WhatLiesOtherwiseIsReadRowByRow) {
   EXPECT_TRUE(is_stored(text_of(with_bias)) && !is_flat(text_of(with_bias)));
 }
 
-TEST(DeriveSeriesOfRows, ARunTimeNumberOfRowsStaysRows) {
-  EXPECT_TRUE(is_stored(text_of(tanh_of, kSize)) && !is_flat(text_of(tanh_of, kSize)));
+TEST(DeriveSeriesOfRows, ARunTimeNumberOfShortRows) {
+  EXPECT_TRUE(is_stored(text_of(tanh_of, kSize)) && is_flat(text_of(tanh_of, kSize)));
+  const std::string longer = text_of(tanh_of, kSize, 130);
+  EXPECT_TRUE(is_stored(longer) && !is_flat(longer)) << longer;
 }
 
 TEST(DeriveSeriesOfRows, NotForWhatIsNoSeries) {
@@ -111,12 +113,16 @@ TEST(DeriveSeriesOfRows, ASeriesThatIsSummedUpGoesThroughRowsThatFillNoVectors) 
       EXPECT_TRUE(has(text, "s.compute_at(y, i0)\n") && !has(text, "s.fuse")) << text;
     }
   }
+  const std::string run_time = sums_of(kSize, 20);
+  EXPECT_TRUE(has(run_time, "e.fuse(i0, i1, flat)\n") && has(run_time, "s.compute_at(y, i0)\n"))
+      << run_time;
   EXPECT_TRUE(has(sums_of(997, 20), "y.split(i0, i0, row, 63, shift_inwards)\n"));
 }
 
 TEST(DeriveSeriesOfRows, ASeriesThatIsSummedUpGoesAlongOtherRows) {
   EXPECT_FALSE(has(sums_of(64, 32), "flat"));
-  EXPECT_FALSE(has(sums_of(kSize, 20), "e.fuse"));
+  EXPECT_FALSE(has(sums_of(kSize, 130), "e.fuse"));
+  EXPECT_TRUE(has(sums_of(kSize, 130), "s.compute_inline()\n")) << sums_of(kSize, 130);
   EXPECT_FALSE(has(sums_of(3, 20), "e.fuse"));
   EXPECT_FALSE(has(sums_of(64, 20, sqrt), "e.fuse"));
   EXPECT_TRUE(has(sums_of(64, 32), "s.compute_inline()\n")) << sums_of(64, 32);

@@ -6,6 +6,7 @@
 
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -16,13 +17,13 @@ Tensor producer() { return compute("p", {i, j}, input("x", f32, {8, 6})(i, j) * 
 
 Reads reads(const Tensor& y, size_t dimensions = 2) {
   const Graph grouped = fuse_epilogues(Graph(y));
-  return reads_of(**grouped.find("p"), **grouped.find("y"), dimensions).value();
+  return reads_of(*op_of(grouped, "p"), *op_of(grouped, "y"), dimensions).value();
 }
 
 bool whole(const Tensor& y, size_t first) {
   const Graph graph(y);
-  const Op& p = **graph.find("p");
-  return reads_whole(p, reads_of(p, **graph.find("y"), 2).value(), first);
+  const Op& p = *op_of(graph, "p");
+  return reads_whole(p, reads_of(p, *op_of(graph, "y"), 2).value(), first);
 }
 
 TEST(GraphReads, EachReadByItself) {
@@ -53,8 +54,8 @@ TEST(GraphReads, AxesOfSumsHaveNamesOfTheirOwn) {
 TEST(GraphReads, NoneWhereAnIndexIsData) {
   Tensor p = producer(), at = input("at", i32, {8});
   const Graph graph(compute("y", {i}, p.at({i, min(max(at(i), 0), 5)})));
-  EXPECT_FALSE(reads_of(**graph.find("p"), **graph.find("y"), 2));
-  EXPECT_TRUE(reads_of(**graph.find("p"), **graph.find("y"), 1));
+  EXPECT_FALSE(reads_of(*op_of(graph, "p"), *op_of(graph, "y"), 2));
+  EXPECT_TRUE(reads_of(*op_of(graph, "p"), *op_of(graph, "y"), 1));
 }
 
 TEST(GraphReads, WholeRowsOrPartsOfThem) {
@@ -71,17 +72,17 @@ TEST(GraphReads, WhatCombinesWindows) {
   const Axis narrow("j", 4), window("k", 3);
   Tensor x = input("x", f32, {8, 6});
   const Tensor pooled = compute("y", {i, narrow}, sum(window, x.at({i, Expr(narrow) + window})));
-  EXPECT_TRUE(combines_windows(**Graph(pooled).find("y")));
-  EXPECT_FALSE(combines_windows(**Graph(compute("y", {i}, sum(k, x(i, k)))).find("y")));
+  EXPECT_TRUE(combines_windows(*op_of(Graph(pooled), "y")));
+  EXPECT_FALSE(combines_windows(*op_of(Graph(compute("y", {i}, sum(k, x(i, k)))), "y")));
 }
 
 TEST(GraphReads, OnlyReadersOfWhatTheOutsideDoesNotRead) {
   Tensor p = producer();
   const Tensor y = compute("y", {i}, sum(k, p(i, k)));
   const Graph inner(y), both({y, p});
-  ASSERT_NE(Readers(inner).only_readers(**inner.find("p")), nullptr);
-  EXPECT_EQ(Readers(inner).only_readers(**inner.find("p"))->size(), 1U);
-  EXPECT_EQ(Readers(both).only_readers(**both.find("p")), nullptr);
+  ASSERT_NE(Readers(inner).only_readers(*op_of(inner, "p")), nullptr);
+  EXPECT_EQ(Readers(inner).only_readers(*op_of(inner, "p"))->size(), 1U);
+  EXPECT_EQ(Readers(both).only_readers(*op_of(both, "p")), nullptr);
 }
 
 TEST(GraphReads, PointsBesideSomeDimensions) {

@@ -8,6 +8,7 @@
 #include "dsl/operators.h"
 #include "passes/derive/row_groups.h"
 #include "tests/passes/derive/row_graphs.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -76,7 +77,7 @@ TEST(KeptRows, EachStandsBehindAllThatReadIt) {
   const Graph graph({compute("y", {i, j}, (x()(i, j) - p(i)) * q(i)), p, q});
   const auto any = [](const RowGroup::Member&, const RowGroup&) { return true; };
   const RowGroup group =
-      build_row_group(**graph.find("y"), {0}, true, Readers(graph), kV3, {}, any);
+      build_row_group(*op_of(graph, "y"), {0}, true, Readers(graph), kV3, {}, any);
   ASSERT_EQ(group.members.size(), 3U);
   EXPECT_EQ(group.members[1].op->name, "q");
   EXPECT_EQ(group.members[2].op->name, "p");
@@ -154,7 +155,7 @@ TEST(KeptRows, KeepsShortRowsOnlyWhereTheyStayInNoCache) {
 // A softmax and its logarithm: that of one value a row comes behind.
 TEST(KeptRows, KeepsForWholeRowsRatherThanForOneValue) {
   const Graph all = softmax_by_hand(64, 1000);
-  const Tensor y(*all.find("y")), highest(*all.find("highest")), total(*all.find("total"));
+  const Tensor y(op_of(all, "y")), highest(op_of(all, "highest")), total(op_of(all, "total"));
   const Axis row("i", 64);
   const Graph graph({y, compute("z", {row}, highest(row) + log(total(row)))});
   const Groups groups = kept_groups(graph);
@@ -183,7 +184,7 @@ TEST(KeptRows, KeptBefore) {
   const Groups groups = kept_groups(Graph({y, z, v}));
   const KeptBefore kept = kept_before(groups.grouped, groups.all);
   const auto before = [&](const std::string& name) {
-    return kept.at(groups.grouped.find(name)->get());
+    return kept.at(op_of(groups.grouped, name).get());
   };
   EXPECT_EQ(before("z"), 1u);
   EXPECT_EQ(before("v"), 0u);

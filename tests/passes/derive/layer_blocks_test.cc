@@ -18,6 +18,7 @@
 #include "passes/lower/lower.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -51,7 +52,7 @@ struct Found {
   explicit Found(const Graph& graph, const Target& target = kV3, const Names& taken = {})
       : grouped(fuse_epilogues(graph)) {
     std::unordered_set<const Op*> ops;
-    for (const std::string& name : taken) ops.insert(grouped.find(name)->get());
+    for (const std::string& name : taken) ops.insert(op_of(grouped, name).get());
     all = layer_blocks(grouped, target, ops, &declined);
   }
 
@@ -81,7 +82,7 @@ int64_t block_of(const Graph& graph, const Target& target = kV3) {
 std::string why_not(const Graph& graph, const std::string& op, const std::string& reader,
                     const Target& target = kV3) {
   const Graph grouped = fuse_epilogues(graph);
-  return why_not_next_layer(**grouped.find(op), **grouped.find(reader), target).value_or("");
+  return why_not_next_layer(*op_of(grouped, op), *op_of(grouped, reader), target).value_or("");
 }
 
 TEST(LayerBlocks, AllLayersOfAnMlp) {

@@ -18,6 +18,7 @@
 #include "tests/passes/derive/row_graphs.h"
 #include "tests/passes/derive/stencil_graphs.h"
 #include "tests/passes/expect_error.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -362,7 +363,7 @@ TEST(LoopGroups, NotForAMachineOnWhichItDoesNotPay) {
 TEST(LoopGroups, WhyNotInLoops) {
   const Graph grouped = fuse_epilogues(softmax_by_hand(64, 96));
   const Readers readers(grouped);
-  const Op &total = **grouped.find("total"), &y = **grouped.find("y"), &p = **grouped.find("p");
+  const Op &total = *op_of(grouped, "total"), &y = *op_of(grouped, "y"), &p = *op_of(grouped, "p");
   const auto why_not = [&](const Op& op, const std::vector<const Op*>& members,
                            LoopGroupKind kind = LoopGroupKind::rows) {
     MemberAxes behind;

@@ -13,6 +13,7 @@
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -27,7 +28,7 @@ Tensor picture(const std::string& name = "x") { return input(name, f32, {4, 5, 7
 // nothing is merged.
 std::string merged(const Graph& graph, size_t first = 0) {
   const Graph grouped = fuse_epilogues(graph);
-  const std::optional<MergedAxes> found = merge_last_axes(**grouped.find("y"), first, kV3);
+  const std::optional<MergedAxes> found = merge_last_axes(*op_of(grouped, "y"), first, kV3);
   if (!found) return "";
   Schedule schedule(graph);
   found->fuse(&schedule["y"]);
@@ -85,7 +86,7 @@ TEST(MergeLastAxes, TheOutermostMayBeARunTimeSizeOrLonger) {
 TEST(MergeLastAxes, TheOutermostIsANumberWhereTheTargetLacksMasks) {
   const auto on = [](const char* level, DType type) {
     const Graph graph(max(input("x", type, {kSize, 10}), 2, "y"));
-    return merge_last_axes(**graph.find("y"), 0, Target::parse(level)).has_value();
+    return merge_last_axes(*op_of(graph, "y"), 0, Target::parse(level)).has_value();
   };
   EXPECT_TRUE(on("x86-64-v3", f32));
   EXPECT_FALSE(on("x86-64-v2", f32));

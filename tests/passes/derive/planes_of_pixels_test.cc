@@ -93,6 +93,55 @@ TEST(PlanesOfPixels, NotWhereRowsAreBlocked) {
   EXPECT_TRUE(are_side_by_side(compute("y", {c, i, j}, pixel)));
 }
 
+// y[c, p] of `count` planes, each a sum of its own of the planes of x.
+Tensor mixed(const Extent& count, const Extent& length, DType type = f32) {
+  const Axis c("c", count), p("p", length);
+  const Tensor x = input("x", type, {3, length});
+  const auto sum_of = [&](int a, int b) {
+    return x(0, p) * constant(type, a) + x(1, p) * constant(type, b) + x(2, p);
+  };
+  return compute("y", {c, p}, select(c == 0, sum_of(1, 2), select(c == 1, sum_of(3, 0), x(2, p))));
+}
+
+TEST(PlanesOfPixels, EachOtherwiseOfTheSameValues) {
+  EXPECT_EQ(derived(mixed(3, 160), kV4),
+            "emulsion schedule 1\ny.reorder(c, p)\ny.split(p, p, lane, 16)\ny.reorder(lane, c)\n"
+            "y.vectorize(lane)\ny.unroll(c)\n");
+  EXPECT_TRUE(has(derived(mixed(3, kRows), kV4),
+                  "y.reorder(c, p)\ny.vectorize(p, 16, predicate)\ny.reorder(p_v, c)\n") ||
+              has(derived(mixed(3, kRows), kV4), "y.reorder(lane, c)\n"))
+      << derived(mixed(3, kRows), kV4);
+  // A picture of any length of rows has no cases for short ones.
+  const Axis of("c", 3), rows("i", kRows), columns("j", kColumns);
+  const Tensor colours = input("x", f32, {3, kRows, kColumns});
+  const Expr first = colours(0, rows, columns), second = colours(1, rows, columns);
+  const Tensor any = compute("y", {of, rows, columns}, select(of == 0, first - second, first));
+  for (const char* level : kLevels) {
+    const std::string text = derived(any, target_of(level, 1));
+    EXPECT_TRUE(has(text, "y.unroll(c)\n")) << text;
+    EXPECT_FALSE(has(text, "W == 1")) << text;
+  }
+  // The states of a filter, next to another axis.
+  const Axis b("b", 5), c("c", 4), p("p", 100);
+  const Tensor z = input("z", f32, {5, 4, 100});
+  const Expr next = select(c < 3, z(b, min(c + 1, 3), p), 0.0F);
+  EXPECT_TRUE(are_side_by_side(compute("y", {b, c, p}, z(b, 0, p) - next)));
+}
+
+// Many of them, what they have not in common, what data choose, or what is no choice.
+TEST(PlanesOfPixels, NotEachOtherwise) {
+  const Axis c("c", 3), p("p", 160);
+  const Tensor x = input("x", f32, {3, 160}), z = input("z", f32, {160}), w = input("w", f32, {3});
+  for (const Tensor& y :
+       {mixed(9, 160), mixed(kPlanes, 160), compute("y", {c, p}, select(c == 0, z(p), x(c, p))),
+        compute("y", {c, p}, z(p) * w(c)), compute("y", {c, p}, select(w(c) > 0.0F, z(p), 0.0F)),
+        compute("y", {c, p}, select(p < 80, z(p), x(c, p))),
+        compute("y", {c, p}, select(c == 0, w(0), w(1)) * x(c, p))}) {
+    EXPECT_FALSE(are_side_by_side(y)) << derived(y, kV4);
+    EXPECT_TRUE(derives(Graph(y), kV4));
+  }
+}
+
 // The last vectors start earlier, and shorter rows have masks.
 TEST(PlanesOfPixels, OfARunTimeLength) {
   const std::string text = derived(turned(3, kRows), kV4);
@@ -154,6 +203,16 @@ TEST(PlanesOfPixels, EveryNumberOfThemIsRight) {
                           {0, 1, 2, 3, 4, 5, 16, 17, 67}));
       EXPECT_TRUE(derives(Graph(picture(kRows, kColumns, kPlanes, type)), target_of(level, 2),
                           {0, 1, 3, 4, 17, 66}));
+    }
+  }
+}
+
+TEST(PlanesOfPixels, EachOtherwiseIsRight) {
+  for (const char* level : kLevels) {
+    for (const DType type : {u8, f32}) {
+      EXPECT_TRUE(derives(Graph(mixed(8, 67, type)), target_of(level, 2)));
+      EXPECT_TRUE(
+          derives(Graph(mixed(3, kRows, type)), target_of(level, 2), {0, 1, 4, 15, 16, 63, 65}));
     }
   }
 }

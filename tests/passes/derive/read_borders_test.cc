@@ -18,6 +18,7 @@
 #include "passes/lower/lower.h"
 #include "passes/nest/loop_nest.h"
 #include "tests/passes/check_nest.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -378,7 +379,7 @@ TEST(WhyNotChoose, NotWhatBecomesLarge) {
 TEST(WrittenOut, IsOneOperation) {
   const Tensor c = rows_joined();
   const Graph grouped = fuse_epilogues(Graph(relu(exp(c, "e"), "y")));
-  const Op& group = **grouped.find("y");
+  const Op& group = *op_of(grouped, "y");
   ASSERT_EQ(group.kind, OpKind::fused);
   const OpPtr made = written_out(group, {c.op().get()});
   EXPECT_EQ(made->kind, OpKind::compute);

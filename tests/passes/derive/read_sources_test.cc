@@ -4,6 +4,7 @@
 
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -27,10 +28,10 @@ TEST(ReadSources, Moves) {
 TEST(ReadSources, ElementwiseOperationsAndGroups) {
   EXPECT_TRUE(is_elementwise(relu(x()).op()));
   const Graph chain = fuse_epilogues(Graph(tanh(relu(x()), "y")));
-  EXPECT_TRUE(is_elementwise(*chain.find("y")));
+  EXPECT_TRUE(is_elementwise(op_of(chain, "y")));
   const Tensor product = matmul(x(), weight("w", f32, {64, 8}));
   const Graph epilogue = fuse_epilogues(Graph(relu(product, "y")));
-  EXPECT_FALSE(is_elementwise(*epilogue.find("y"))) << "it has sums";
+  EXPECT_FALSE(is_elementwise(op_of(epilogue, "y"))) << "it has sums";
   EXPECT_FALSE(is_elementwise(transpose(x(), {1, 0}).op()));
   EXPECT_FALSE(is_elementwise(x().op()));
   EXPECT_FALSE(is_elementwise(relu(input("e", f32, {0, 4})).op()));

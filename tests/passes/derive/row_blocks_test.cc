@@ -13,6 +13,7 @@
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/derive/attention_graphs.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -28,7 +29,7 @@ struct Blocks {
 
   std::vector<BlockGroup> find(const Target& target, const std::vector<std::string>& taken) const {
     std::unordered_set<const Op*> ops;
-    for (const std::string& name : taken) ops.insert(grouped.find(name)->get());
+    for (const std::string& name : taken) ops.insert(op_of(grouped, name).get());
     return row_blocks(grouped, target, ops);
   }
 

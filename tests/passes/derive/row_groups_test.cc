@@ -11,6 +11,7 @@
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/derive/row_graphs.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -24,7 +25,7 @@ Groups groups_of(const Graph& graph, const Target& target = kV3) { return {graph
 // Why rows of the operation p of a graph cannot be computed ahead of those of y; "" when they can.
 std::string why_not(const Tensor& y, const std::vector<size_t>& rows = {0}) {
   const Graph grouped = fuse_epilogues(Graph(y));
-  return why_not_by_rows(**grouped.find("p"), **grouped.find("y"), rows).value_or("");
+  return why_not_by_rows(*op_of(grouped, "p"), *op_of(grouped, "y"), rows).value_or("");
 }
 
 Tensor x() {
@@ -159,7 +160,7 @@ TEST(RowGroups, AllAxesThatEveryOperationHasSayWhichRow) {
   EXPECT_EQ(groups[0].members.size(), 3U);
   for (const RowGroup::Member& member : groups[0].members) {
     EXPECT_EQ(member.axes,
-              member.op == groups.grouped.find("total")->get() ? (Axes{0, 1}) : (Axes{1, 2}));
+              member.op == op_of(groups.grouped, "total").get() ? (Axes{0, 1}) : (Axes{1, 2}));
   }
 }
 
@@ -431,7 +432,7 @@ TEST(RowGroups, NotASeriesOfOneValueBesideAShortRow) {
 
 TEST(RowGroups, NotWhatIsTakenAlready) {
   const Graph grouped = fuse_epilogues(softmax_by_hand(64, 64));
-  const Op* p = grouped.find("p")->get();
+  const Op* p = op_of(grouped, "p").get();
   const std::vector<RowGroup> groups = row_groups(grouped, kV3, {p});
   ASSERT_EQ(groups.size(), 1U);
   ASSERT_EQ(groups[0].members.size(), 2U);

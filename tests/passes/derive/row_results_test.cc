@@ -10,6 +10,7 @@
 #include "passes/derive/row_groups.h"
 #include "passes/differentiate/differentiate.h"
 #include "tests/passes/derive/row_graphs.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -136,8 +137,8 @@ TEST(RowResults, NotAResultThatAnotherReadsInOtherRows) {
     const Tensor y = r.scaled("y", 1);
     const Tensor z = compute("z", {i, j}, y(row, j) * r.p(i));
     const Graph graph({y, z});
-    const RowGroup group = build_row_group(**graph.find("z"), {0}, false, Readers(graph), kV3, {},
-                                           {}, {graph.find("y")->get()});
+    const RowGroup group = build_row_group(*op_of(graph, "z"), {0}, false, Readers(graph), kV3, {},
+                                           {}, {op_of(graph, "y").get()});
     return group.members.size();
   };
   EXPECT_EQ(members(i), 3U);
@@ -332,7 +333,7 @@ TEST(RowResults, NoValueOfShortRows) {
 TEST(RowResults, NotWhatIsTaken) {
   const Rows r;
   const Graph graph({r.scaled("y", 1), r.scaled("z", 2)});
-  const std::vector<RowGroup> groups = row_groups(graph, kV3, {graph.find("y")->get()});
+  const std::vector<RowGroup> groups = row_groups(graph, kV3, {op_of(graph, "y").get()});
   for (const RowGroup& group : groups) EXPECT_FALSE(has_results(group));
 }
 

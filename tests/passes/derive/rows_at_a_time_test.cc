@@ -2,6 +2,7 @@
 
 #include "passes/derive/rows_at_a_time.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -30,9 +31,51 @@ TEST(RowsAtATime, FourVectorsOfShortRows) {
   }
 }
 
-TEST(RowsAtATime, FourOfARunTimeNumber) {
-  const std::string text = derived(softmax_by_hand(kSize, 64), target_of("x86-64-v3", 1));
-  EXPECT_NE(text.find("y.split(i, i, row, 4, guard)\n"), std::string::npos) << text;
+// The last ones have loops of their own, which end with them.
+TEST(RowsAtATime, ManyShortOnesOfARunTimeNumber) {
+  for (const char* level : kLevels) {
+    for (const int columns : {5, 20, 64, 128}) {
+      const std::string text = derived(softmax_by_hand(kSize, columns), target_of(level, 1));
+      EXPECT_TRUE(has(text, "y.split(i, i, row, 32, guard)\ny.partition(i)\n") || columns == 5)
+          << text;
+    }
+  }
+}
+
+TEST(RowsAtATime, FourLongerOnesOfARunTimeNumber) {
+  const std::string text = derived(softmax_by_hand(kSize, 129), target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(text, "y.split(i, i, row, 4, guard)\ny.partition(i)\n")) << text;
+  // The first cache is to hold half of many.
+  const auto rows_of = [](int l1) {
+    const std::string target = fmt::format("x86-64-v3,cores=1,l1={}", l1);
+    const std::string one = derived(softmax_by_hand(kSize, 64), Target::parse(target));
+    return has(one, "row, 32, guard") ? 32 : has(one, "row, 4, guard") ? 4 : 0;
+  };
+  constexpr int kBytesOfRow = 3 * 64 * 4 + 2 * 4;  // of x, p and y, and two that it has one of
+  EXPECT_EQ(rows_of(16 * kBytesOfRow), 32);
+  EXPECT_EQ(rows_of(16 * kBytesOfRow - 1), 4);
+}
+
+// What is kept of each row goes on beyond the last one, and so do the parts of a sum.
+TEST(RowsAtATime, FourShortOnesWhereTheyDoNotEndWithTheLast) {
+  const Axis i("i", kSize), k("k", 20), r("r", 20);
+  const Tensor x = input("x", f32, {kSize, 20});
+  const Tensor top = compute("top", {i}, reduce_max(r, x(i, r)));
+  const Tensor e = compute("e", {i, k}, exp(x(i, k) - top(i)));
+  const Graph sums(compute("y", {i}, sum(r, e(i, r) * e(i, r))));
+  const std::string text = derived(sums, target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(text, "y.split(i, i, row, 4, guard)\n")) << text;
+  EXPECT_TRUE(derives(sums, target_of("x86-64-v3", 1), {0, 1, 5, 33}, 1e-5));
+}
+
+// Around each number of rows that a tile, or a vector across them, has.
+TEST(RowsAtATime, ARunTimeNumberOfRowsIsRight) {
+  for (const char* level : kLevels) {
+    for (const auto& [name, graph] : row_graphs(kSize, 13)) {
+      EXPECT_TRUE(derives(graph, target_of(level, 2), {0, 1, 17, 31, 32, 33, 64, 100}, 1e-4))
+          << name << " " << level;
+    }
+  }
 }
 
 TEST(RowsAtATime, EqualPartsOfANumberThatNothingDivides) {
@@ -80,8 +123,8 @@ TEST(RowsAtATime, VectorsAcrossRowsOfWhatThereIsOnceInEach) {
   EXPECT_NE(text_of(63).find("root.split(i, i, lane, 8, shift_inwards)\nroot.vectorize(lane)\n"),
             std::string::npos)
       << text_of(63);
-  EXPECT_EQ(text_of(kSize).find("root.vectorize("), std::string::npos) << "the last ones are few";
-  EXPECT_EQ(text_of(kSize, "x86-64-v2").find("root.vectorize("), std::string::npos) << "4 rows";
+  EXPECT_TRUE(has(text_of(kSize), "root.vectorize(i_v)\nroot.compute_at(y, i)\n"));
+  EXPECT_EQ(text_of(4, "x86-64-v2").find("root.vectorize("), std::string::npos) << "4 rows";
   for (const char* level : kLevels) {
     for (const Extent& rows : {Extent(64), Extent(5), Extent(8), Extent(63), Extent(521), kSize}) {
       EXPECT_TRUE(derives(roots_of_rows(rows), target_of(level, 2), {0, 1, 5, 33}, 1e-5))
@@ -107,8 +150,10 @@ TEST(RowsAtATime, AVectorOfSumsHoweverLongTheyAre) {
   EXPECT_NE(text_of(means(64, 9)).find("y.split(i1, i1, row, 32)\ny.split(row, row, row_v, 8)\n"),
             std::string::npos)
       << text_of(means(64, 9));
-  for (const Graph& graph :
-       {means(63, kSize), means(257, kSize), means(kSize, 9), means(kSize, kSize)}) {
+  EXPECT_TRUE(has(text_of(means(kSize, 9)),
+                  "y.split(i1, i1, row, 32, guard)\ny.partition(i1)\n"
+                  "y.split(row, row, row_v, 8)\ny.vectorize(row_v)\n"));
+  for (const Graph& graph : {means(63, kSize), means(257, kSize), means(kSize, kSize)}) {
     EXPECT_EQ(text_of(graph).find("y.vectorize"), std::string::npos) << text_of(graph);
   }
   EXPECT_EQ(text_of(means(64, kSize), "x86-64-v2").find("y.vectorize"), std::string::npos);

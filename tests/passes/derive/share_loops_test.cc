@@ -19,6 +19,7 @@
 #include "tests/passes/derive/row_graphs.h"
 #include "tests/passes/derive/stencil_graphs.h"
 #include "tests/passes/expect_error.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -331,7 +332,7 @@ std::string said_of(const std::string& name, const Graph& graph, const Target& t
 
 TEST(ShareLoops, SaysThatRowsAreAnOutput) {
   const Graph all = softmax_by_hand(64, 96);
-  EXPECT_EQ(said_of("p", Graph({Tensor(*all.find("y")), Tensor(*all.find("p"))})),
+  EXPECT_EQ(said_of("p", Graph({Tensor(op_of(all, "y")), Tensor(op_of(all, "p"))})),
             "shared rows of total: expected p to be no output of the graph");
 }
 
@@ -366,7 +367,7 @@ TEST(ShareLoops, SaysThatTheRowsOfAContractionAreAnOutput) {
 
 TEST(ShareLoops, SaysThatALayerIsAnOutput) {
   const Graph graph = layers(100);
-  const Graph both({Tensor(*graph.find("y")), Tensor(*graph.find("h"))});
+  const Graph both({Tensor(op_of(graph, "y")), Tensor(op_of(graph, "h"))});
   EXPECT_EQ(said_of("h", both, kSmallL2),
             "layer blocks of y: expected h to be no output of the graph");
   EXPECT_EQ(said_of("h", both), "") << "there it would not pay";
@@ -383,14 +384,14 @@ TEST(ShareLoops, SaysThatColumnsAreAnOutput) {
 TEST(ShareLoops, SaysThatAWindowIsAnOutput) {
   const Graph blur = blur_graph(200, 24);
   EXPECT_EQ(
-      said_of("bx", Graph({Tensor(*blur.find("y")), Tensor(*blur.find("bx"))}), small_cache(1)),
+      said_of("bx", Graph({Tensor(op_of(blur, "y")), Tensor(op_of(blur, "bx"))}), small_cache(1)),
       "sliding windows of y: expected bx to be no output of the graph");
 }
 
 TEST(ShareLoops, SaysThatARowInPiecesIsAnOutput) {
   const Graph graph = piece_graphs(2, 4, 8, 6)[3].second;
   const auto with = [&](const std::string& other) {
-    return said_of(other, Graph({Tensor(*graph.find("y")), Tensor(*graph.find(other))}));
+    return said_of(other, Graph({Tensor(op_of(graph, "y")), Tensor(op_of(graph, other))}));
   };
   EXPECT_EQ(with("powers"), "shared rows of total: expected powers to be no output of the graph");
   EXPECT_EQ(with("total"), "shared rows of y: expected total to be no output of the graph");
@@ -425,9 +426,9 @@ TEST(ShareLoops, SaysNothingOfWhatIsInOtherRows) {
 
 TEST(ShareLoops, SaysNothingWhereItWouldNotPay) {
   const Graph blur = blur_graph(200, 24);
-  EXPECT_EQ(said_of("bx", Graph({Tensor(*blur.find("y")), Tensor(*blur.find("bx"))})), "");
+  EXPECT_EQ(said_of("bx", Graph({Tensor(op_of(blur, "y")), Tensor(op_of(blur, "bx"))})), "");
   const Graph narrow = softmax_by_hand(64, 7);
-  EXPECT_EQ(said_of("p", Graph({Tensor(*narrow.find("y")), Tensor(*narrow.find("p"))})), "");
+  EXPECT_EQ(said_of("p", Graph({Tensor(op_of(narrow, "y")), Tensor(op_of(narrow, "p"))})), "");
 }
 
 TEST(ShareLoops, SaysNothingOfWhatIsComputedInRegisterTiles) {

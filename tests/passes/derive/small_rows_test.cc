@@ -19,6 +19,7 @@
 #include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -191,7 +192,7 @@ TEST(SmallRows, WhatNothingElseReadsIsTogether) {
   EXPECT_THAT(names(inverses_of_2(kBatch)), ElementsAre()) << "nothing is on the way";
   const Graph graph = inverses(kBatch);
   EXPECT_TRUE(small_rows(graph, kTarget, {graph.outputs()[0].get()}).empty());
-  EXPECT_TRUE(small_rows(graph, kTarget, {graph.find("cof")->get()}).empty());
+  EXPECT_TRUE(small_rows(graph, kTarget, {op_of(graph, "cof").get()}).empty());
 }
 
 TEST(SmallRows, NotWhatIsReadInOtherRows) {

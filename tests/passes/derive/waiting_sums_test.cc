@@ -11,6 +11,7 @@
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -25,7 +26,7 @@ Tensor sums() { return compute("s", {i, j}, sum(k, x()(k, i, j))); }
 // Why s of a graph cannot wait for y; "" when it can.
 std::string why_not(const Tensor& y, const Target& target = kV3) {
   const Graph grouped = fuse_epilogues(Graph(y));
-  return why_not_wait(**grouped.find("s"), **grouped.find("y"), target).value_or("");
+  return why_not_wait(*op_of(grouped, "s"), *op_of(grouped, "y"), target).value_or("");
 }
 size_t count(const Graph& graph) { return waiting_sums(fuse_epilogues(graph), kV3).size(); }
 
@@ -36,8 +37,8 @@ TEST(WaitingSums, ForWhatReadsThemInPlace) {
   const Graph grouped = fuse_epilogues(Graph(exp(div(s, 5.0F), "y")));
   const std::vector<WaitingSums> found = waiting_sums(grouped, kV3);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].sums, (std::vector<const Op*>{grouped.find("s")->get()}));
-  EXPECT_EQ(found[0].reader, grouped.find("y")->get());
+  EXPECT_EQ(found[0].sums, (std::vector<const Op*>{op_of(grouped, "s").get()}));
+  EXPECT_EQ(found[0].reader, op_of(grouped, "y").get());
   EXPECT_EQ(members_of(found[0]), (std::vector<const Op*>{found[0].reader, found[0].sums[0]}));
 }
 
@@ -90,7 +91,7 @@ TEST(WaitingSums, NotForAReaderOfOtherPlaces) {
 TEST(WaitingSums, NotProductsInRegisterTiles) {
   const Tensor s = matmul(input("a", f32, {64, 32}), weight("w", f32, {32, 64}), "s");
   const Graph apart(exp(s, "y"));  // not grouped
-  EXPECT_EQ(why_not_wait(**apart.find("s"), **apart.find("y"), kV3).value_or(""),
+  EXPECT_EQ(why_not_wait(*op_of(apart, "s"), *op_of(apart, "y"), kV3).value_or(""),
             "expected s to be in registers while y is computed");
 }
 
@@ -141,8 +142,8 @@ TEST(WaitingSums, SeveralOfWindowsWaitTogether) {
   const Graph grouped = fuse_epilogues(Graph(compute("y", {i, j}, s(i, j) / t(i, j))));
   const WaitingSums found = waiting_sums(grouped, kV3).at(0);
   EXPECT_EQ(members_of(found),
-            (std::vector<const Op*>{grouped.find("y")->get(), grouped.find("t")->get(),
-                                    grouped.find("s")->get()}));
+            (std::vector<const Op*>{op_of(grouped, "y").get(), op_of(grouped, "t").get(),
+                                    op_of(grouped, "s").get()}));
 }
 
 TEST(WaitingSums, NotTogetherWhereOneIsNoShortWindowOrOfOtherRows) {

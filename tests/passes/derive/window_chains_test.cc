@@ -14,6 +14,7 @@
 #include "passes/derive/derive_schedule.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/derive/stencil_graphs.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -24,7 +25,8 @@ const Axis i("i", 8), j("j", 6), k("k", 3);
 // Why the operation p of a graph cannot slide along axis `row` of y; "" when it can.
 std::string why_not(const Tensor& y, size_t row = 0) {
   const Graph grouped = fuse_epilogues(Graph(y));
-  return why_not_slide(**grouped.find("p"), **grouped.find("y"), row, small_cache(1)).value_or("");
+  return why_not_slide(*op_of(grouped, "p"), *op_of(grouped, "y"), row, small_cache(1))
+      .value_or("");
 }
 
 // p[i, j] = x[i, j] * 2 of ten rows of six columns.
@@ -180,7 +182,7 @@ TEST(WhyNotSlide, NotWithoutElements) {
 TEST(WhyNotSlide, NotWhatIsReadByAnotherOperation) {
   Tensor p = producer();
   const Graph graph(compute("y", {i, j}, p(i, j) + p(Expr(i) + 2, j)));
-  EXPECT_EQ(why_not_slide(**graph.find("y"), **graph.find("p"), 0, small_cache(1)),
+  EXPECT_EQ(why_not_slide(*op_of(graph, "y"), *op_of(graph, "p"), 0, small_cache(1)),
             "expected p to read y");
 }
 

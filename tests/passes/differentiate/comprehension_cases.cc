@@ -97,6 +97,13 @@ void add_borders(std::vector<GradientCase>* cases) {
     const Expr size = size_value("B");
     return select(i < size, x(max(min(i, size - 1), 0)), constant(x.dtype(), 0));
   });
+  // Ends that are further away than the index goes.
+  add("clamped_batch_beyond", {kBatch}, {b},
+      [](const Tensor& x) { return x(clamped(b + 4, kBatch)); });
+  add("clamped_batch_before", {kBatch}, {b},
+      [](const Tensor& x) { return x(clamped(b - 4, kBatch)); });
+  add("clamped_batch_far_below", {kBatch + 6}, {b},
+      [](const Tensor& x) { return x(max(b, 5)) * x(b + 1); });
   add("mirrored", {6}, {i}, [](const Tensor& x) { return x(clamped(abs(i - 2), 6)); });
 }
 

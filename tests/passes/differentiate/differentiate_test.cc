@@ -12,6 +12,7 @@
 #include "passes/analyse/recognise_op.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/expect_error.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -34,7 +35,7 @@ std::vector<double> gradient_at(const std::vector<double>& x,
 }
 
 bool is_contraction(const Graph& graph, const std::string& name) {
-  return match_product(**graph.find(name)).has_value();
+  return match_product(*op_of(graph, name)).has_value();
 }
 
 TEST(Differentiate, AddsGradientsBehindTheOutputs) {
@@ -97,7 +98,7 @@ TEST(Gradients, OfMatmulAreContractionsOfPlainReads) {
   const Graph graph = differentiate(matmul(x, w, "y"), {x, w});
   EXPECT_TRUE(is_contraction(graph, "grad_x"));
   EXPECT_TRUE(is_contraction(graph, "grad_w"));
-  EXPECT_EQ(to_string(**graph.find("grad_w")),
+  EXPECT_EQ(to_string(*op_of(graph, "grad_w")),
             "grad_w[i0: 4, i1: 2] = sum(m: B) grad_y[m, i1] * x[m, i0]");
 }
 

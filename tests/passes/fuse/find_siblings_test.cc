@@ -12,7 +12,7 @@
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fusion_config.h"
 #include "tests/passes/expect_error.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {

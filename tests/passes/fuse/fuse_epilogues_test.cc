@@ -8,7 +8,7 @@
 
 #include "dsl/error.h"
 #include "dsl/operators.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {

@@ -10,7 +10,7 @@
 #include "dsl/files.h"
 #include "dsl/operators.h"
 #include "tests/passes/expect_error.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/scoped_variable.h"
 
 namespace emulsion {

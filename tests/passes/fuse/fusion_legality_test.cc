@@ -11,7 +11,7 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {

@@ -12,7 +12,7 @@
 #include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/expect_error.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {

@@ -11,7 +11,7 @@ namespace {
 // i is slot 0, j is slot 1.
 int slot_of(const std::string& name) { return name == "i" ? 0 : 1; }
 
-IndexRange range(const Expr& e, IndexRange i, IndexRange j = {0, 0}) {
+IntegerRange range(const Expr& e, IntegerRange i, IntegerRange j = {0, 0}) {
   return IntervalProgram(e, slot_of).range({i, j});
 }
 
@@ -51,14 +51,14 @@ TEST(IntervalProgram, ContainsEveryValue) {
   for (const Expr& e : expressions()) {
     for (int64_t low = -4; low <= 4; ++low) {
       for (int64_t high = low; high <= 4; high += 2) {
-        const IndexRange of_i{low, high}, of_j{-high, -low + 1};
-        const IndexRange found = range(e, of_i, of_j);
-        for (int64_t a = of_i.low; a <= of_i.high; ++a) {
-          for (int64_t b = of_j.low; b <= of_j.high; ++b) {
+        const IntegerRange of_i{low, high}, of_j{-high, -low + 1};
+        const IntegerRange found = range(e, of_i, of_j);
+        for (int64_t a = of_i.lowest; a <= of_i.highest; ++a) {
+          for (int64_t b = of_j.lowest; b <= of_j.highest; ++b) {
             const int64_t value = evaluate_index(e, {{"i", a}, {"j", b}});
-            ASSERT_TRUE(found.low <= value && value <= found.high)
-                << to_string(e) << " = " << value << " at " << a << ", " << b << ": [" << found.low
-                << ", " << found.high << "]";
+            ASSERT_TRUE(found.lowest <= value && value <= found.highest)
+                << to_string(e) << " = " << value << " at " << a << ", " << b << ": ["
+                << found.lowest << ", " << found.highest << "]";
           }
         }
       }
@@ -71,24 +71,24 @@ TEST(IntervalProgram, OfPointsIsTheValue) {
     if (e->op == ExprOp::mod) continue;  // exact for divisors of 1 and more only
     for (int64_t a = -4; a <= 4; ++a) {
       for (int64_t b = -4; b <= 4; ++b) {
-        const IndexRange found = range(e, {a, a}, {b, b});
+        const IntegerRange found = range(e, {a, a}, {b, b});
         ASSERT_TRUE(found.is_point()) << to_string(e);
-        ASSERT_EQ(found.low, evaluate_index(e, {{"i", a}, {"j", b}})) << to_string(e);
+        ASSERT_EQ(found.lowest, evaluate_index(e, {{"i", a}, {"j", b}})) << to_string(e);
       }
     }
   }
 }
 
 TEST(IntervalProgram, IsExactWhereEachVariableOccursOnce) {
-  IndexRange tile = range(min(j * int_constant(32) + i, int_constant(99)), {0, 31}, {3, 3});
-  EXPECT_EQ(tile.low, 96);
-  EXPECT_EQ(tile.high, 99);
-  IndexRange panel = range((i + int_constant(64)) / int_constant(64), {0, 63});
-  EXPECT_EQ(panel.low, 1);
-  EXPECT_EQ(panel.high, 1);
-  IndexRange lane = range((i + int_constant(64)) % int_constant(64), {0, 63});
-  EXPECT_EQ(lane.low, 0);
-  EXPECT_EQ(lane.high, 63);
+  IntegerRange tile = range(min(j * int_constant(32) + i, int_constant(99)), {0, 31}, {3, 3});
+  EXPECT_EQ(tile.lowest, 96);
+  EXPECT_EQ(tile.highest, 99);
+  IntegerRange panel = range((i + int_constant(64)) / int_constant(64), {0, 63});
+  EXPECT_EQ(panel.lowest, 1);
+  EXPECT_EQ(panel.highest, 1);
+  IntegerRange lane = range((i + int_constant(64)) % int_constant(64), {0, 63});
+  EXPECT_EQ(lane.lowest, 0);
+  EXPECT_EQ(lane.highest, 63);
 }
 
 TEST(IntervalProgram, NamesItsSlotsOnce) {
@@ -100,15 +100,15 @@ TEST(IntervalProgram, NamesItsSlotsOnce) {
 TEST(IntervalProgram, TakesLongExpressions) {
   Expr sum = i;
   for (int n = 0; n < 100; ++n) sum = sum + j;
-  IndexRange found = range(sum, {1, 2}, {1, 1});
-  EXPECT_EQ(found.low, 101);
-  EXPECT_EQ(found.high, 102);
+  IntegerRange found = range(sum, {1, 2}, {1, 1});
+  EXPECT_EQ(found.lowest, 101);
+  EXPECT_EQ(found.highest, 102);
 }
 
 void expect_range(const Expr& e, int64_t low, int64_t high) {
-  const IndexRange found = range(e, {0, 5}, {0, 3});
-  EXPECT_EQ(found.low, low) << to_string(e);
-  EXPECT_EQ(found.high, high) << to_string(e);
+  const IntegerRange found = range(e, {0, 5}, {0, 3});
+  EXPECT_EQ(found.lowest, low) << to_string(e);
+  EXPECT_EQ(found.highest, high) << to_string(e);
 }
 
 TEST(IntervalProgram, TakesDataForWhateverItsTypeHolds) {
@@ -130,6 +130,12 @@ TEST(IntervalProgram, TakesDataThatWrapsForWhateverItsTypeHolds) {
   expect_range(cast(i32, cast(u8, whole)), 0, 255);
   expect_range(cast(i32, cast(i8, byte)), -128, 127);
   expect_range(max(whole * whole * whole * whole, 0), 0, INT32_MAX);
+}
+
+TEST(IntervalProgram, TakesWhatIsCastToANarrowTypeForWhateverThatHolds) {
+  expect_range(cast(i32, cast(i8, i * 25)), 0, 125);
+  expect_range(cast(i32, cast(i8, i * 40)), -128, 127);
+  expect_range(cast(i32, cast(u8, j - 1)), 0, 255);
 }
 
 TEST(IntervalProgram, OfDataDependsOnNoSlot) {

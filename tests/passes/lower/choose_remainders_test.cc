@@ -51,6 +51,16 @@ TEST(ChooseRemainders, OfWhatIsALengthAwayOrWithin) {
             "x[max(min(select(i * 2 - N < 0, i * 2, i * 2 - N), N - 1), 0)] + w[0]");
 }
 
+// No iteration happens where the size is 0, which half of the row is then, too.
+TEST(ChooseRemainders, ByHalfOfWhatIsWalked) {
+  const Axis whole("i", 2 * kN);
+  EXPECT_EQ(stored_at(whole % n, whole), "x[max(min(select(i < N, i, i - N), N - 1), 0)] + w[0]");
+  EXPECT_EQ(stored_at((whole + n) % (2 * n), whole),
+            "x[max(min(select(i + N < N * 2, i + N, i - N), N - 1), 0)] + w[0]");
+  const std::string text = stored_at(i % n, Axis("i", 3 * kN));
+  EXPECT_EQ(text.find("select"), std::string::npos) << text;
+}
+
 TEST(ChooseRemainders, OfBothSides) {
   const Axis k("k", 3);
   const Tensor x = input("x", f32, {kN});

@@ -10,6 +10,7 @@
 #include "passes/lower/lower.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/expect_error.h"
+#include "tests/passes/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -50,7 +51,7 @@ TEST(KeepWhole, InThreads) {
   for (const char* outputs :
        {"output y\noutput r\n", "output y\noutput z\n", "output r\noutput y\n"}) {
     const Graph graph = residual("B", outputs);
-    const bool is_output = graph.is_output(**graph.find("r"));
+    const bool is_output = graph.is_output(*op_of(graph, "r"));
     const std::string root = is_output ? "" : "r.store_root()\n";
     for (const char* loops : {"y.parallel(m)\n", "y.specialize(B >= 3)\ny.parallel(m)\n"}) {
       const Schedule schedule = scheduled(graph, std::string(loops) + kByRows + root);
@@ -63,7 +64,7 @@ TEST(KeepWhole, TilesEndWhereTheDomainDoes) {
   for (const char* outputs : {"output y\noutput r\n", "output y\noutput z\n"}) {
     for (const char* rows : {"B", "7", "8"}) {
       const Graph graph = residual(rows, outputs);
-      const std::string root = graph.is_output(**graph.find("r")) ? "" : "r.store_root()\n";
+      const std::string root = graph.is_output(*op_of(graph, "r")) ? "" : "r.store_root()\n";
       for (const char* more : {"", "y.partition(mo)\n", "y.parallel(mo)\ny.partition(mo)\n",
                                "r.vectorize(n, 4, predicate)\n", "r.unroll(m)\n"}) {
         const Schedule schedule =

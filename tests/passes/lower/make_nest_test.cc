@@ -5,8 +5,11 @@
 #include <string>
 
 #include "dsl/error.h"
+#include "dsl/graph_text.h"
 #include "dsl/operators.h"
+#include "dsl/target.h"
 #include "passes/nest/verify_nest.h"
+#include "passes/pipeline.h"
 #include "tests/passes/nest/partition_graphs.h"
 
 namespace emulsion {
@@ -74,6 +77,72 @@ TEST(MakeNest, ARefusalShowsSimpleIndices) {
     shown = error.what();
   }
   EXPECT_NE(shown.find("alloc a[z.io * 4 .. +6]"), std::string::npos) << shown;
+}
+
+// The first and the last element of a row are read, of 2 GiB and one byte or more.
+Graph ends_of_long_rows() {
+  const Extent rows = Extent::size("B"), columns = int64_t{1} << 29;
+  const Axis i("i", rows), j("j", columns), k("k", 2);
+  const Tensor x = input("x", f32, {rows});
+  const Tensor s = compute("s", {i, j}, x(i) + cast(f32, j));
+  return Graph(compute("y", {i, k}, s(i, k * int_constant((int64_t{1} << 29) - 1))));
+}
+
+std::string refusal(const Graph& graph, const Schedule& schedule) {
+  try {
+    make_nest(graph, schedule);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MakeNest, WhatNoMemoryHoldsIsRefusedWhereNoDirectiveMadeIt) {
+  const Graph graph = ends_of_long_rows();
+  Schedule schedule(graph);
+  const std::string whole =
+      "s: expected storage of at most 2147483647 bytes, got 2147483648 or more, since it is "
+      "computed as a whole; legal: compute_at or compute_inline";
+  EXPECT_EQ(refusal(graph, schedule), whole);
+  schedule["s"].vectorize(Axis("j"), 8);
+  EXPECT_EQ(refusal(graph, schedule), whole) << "nor did one of others";
+}
+
+TEST(MakeNest, NoDerivedScheduleStoresWhatNoMemoryHolds) {
+  EXPECT_NO_THROW(run_pipeline(ends_of_long_rows(), Target::parse("x86-64-v3")));
+  const Graph sums = parse_graph(
+      "emulsion graph 1\nsize B\ninput x: f32[B, 7]\n"
+      "s[i: B, j: 1073741824] = sum(k: 7) x[i, k] * f32(j)\n"
+      "y[i: B] = s[i, 1] + s[i, 1073741823]\noutput y\n");
+  try {
+    run_pipeline(sums, Target::parse("x86-64-v3"));
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("s: expected storage of at most 2147483647 bytes"), 0U)
+        << error.what();
+  }
+}
+
+TEST(MakeNest, ARefusalShowsNoNestWhereNoneCanBe) {
+  const Graph graph = ends_of_long_rows();
+  Schedule schedule(graph);
+  schedule["y"].vectorize(Axis("q"));
+  EXPECT_EQ(refusal(graph, schedule).find("y.vectorize(q): expected a loop of y"), 0U);
+  EXPECT_EQ(refusal(graph, schedule).find('\n'), std::string::npos);
+}
+
+TEST(MakeNest, APartThatNoMemoryHoldsIsThatOfItsPlace) {
+  const Graph graph = ends_of_long_rows();
+  Schedule schedule(graph);
+  schedule["s"].compute_at("y", Axis("i"));
+  EXPECT_EQ(refusal(graph, schedule),
+            "s.compute_at(y, i): expected storage of at most 2147483647 bytes, got 2147483648; "
+            "legal: a loop further inside");
+  Schedule inside(graph);
+  inside["s"].compute_at("y", Axis("k"));
+  EXPECT_EQ(refusal(graph, inside), "");
+  Schedule none(graph);
+  none["s"].compute_inline();
+  EXPECT_EQ(refusal(graph, none), "");
 }
 
 }  // namespace

@@ -52,6 +52,13 @@ TEST(LoopSteps, QuotientsOfOneDivisorAreApartByNoMoreThanTheirDividendsTell) {
   EXPECT_FALSE(at_least(int_constant(1), more));
 }
 
+TEST(LoopSteps, ANumberComesOutOfAQuotient) {
+  const Extent b = Extent::size("B");
+  EXPECT_EQ(to_string(floor_of(2 * b + 3, 2)), "B + 1");
+  EXPECT_EQ(to_string(floor_of(2 * b - 1, 2)), "B - 1");
+  EXPECT_EQ(to_string(floor_of(b + 2, 2)), "(B + 2) / 2");
+}
+
 TEST(LoopSteps, ARemainderIsBelowItsDivisor) {
   const Expr remainder = size_value("B") % 4;
   EXPECT_TRUE(at_least(int_constant(3), remainder));
@@ -62,6 +69,13 @@ TEST(LoopSteps, ASizeIsNoNumber) {
   EXPECT_FALSE(at_least(size_value("B"), int_constant(1)));
   EXPECT_FALSE(at_least(int_constant(100), size_value("B")));
   EXPECT_FALSE(at_least(size_value("B"), size_value("C")));
+}
+
+TEST(LoopSteps, TheGreaterOfTwoIsNoLessThanHalfOfTheirSum) {
+  const Expr b = size_value("B");
+  EXPECT_TRUE(at_least(max(b * 2 - 1, 0), b));
+  EXPECT_FALSE(at_least(max(b * 2 - 2, 0), b));  // at B = 1
+  EXPECT_FALSE(at_least(min(b * 2 - 1, 0), b));
 }
 
 // max(v - 3, 0) and min(v, B - 1) where v is a step of a loop.

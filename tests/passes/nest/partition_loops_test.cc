@@ -147,6 +147,26 @@ for y.i in 7 .. +1
   }
 }
 
+// Of a row the halves change places, and the factors of each are the same.
+TEST(PartitionLoops, SparesBothHalvesTheTurnsInsideThem) {
+  const Axis i("i", 2 * B);
+  const Tensor x = input("x", f32, {2 * B}), c = input("c", f32, {B});
+  const Expr n = extent_value(B), other = x((i + n) % (2 * n));
+  const Tensor y = compute("y", {i}, select(i < n, -other, other) * c(i % n));
+  for (const Tail tail : {Tail::guard, Tail::predicate}) {
+    Schedule schedule(y);
+    schedule["y"].split(i, i, Axis("lane"), 8, tail).vectorize(Axis("lane"));
+    const LoopNest parts = partition_loops(lowered(schedule), {"y.i"});
+    const std::string text = tree_of(parts);
+    EXPECT_NE(text.find("= -x[i + B] * c[i]  where"), std::string::npos) << text;
+    EXPECT_NE(text.find("= x[i - B] * c[i - B]  where"), std::string::npos) << text;
+    EXPECT_NO_THROW(verify_nest(parts));
+    for (const int64_t b : {0, 1, 3, 4, 7, 8, 9, 16, 21}) {
+      EXPECT_TRUE(computes(parts, schedule.graph(), {{"B", b}})) << b;
+    }
+  }
+}
+
 TEST(PartitionLoops, PartitionsTheInteriorInTurn) {
   const LoopNest nest = partition_loops(lowered(Schedule(blur(5, 6))), {"y.i", "y.j"});
   const std::string text = tree_of(nest);

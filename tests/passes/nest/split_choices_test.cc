@@ -55,6 +55,34 @@ void expect_values(const Schedule& schedule, const std::vector<std::string>& var
   }
 }
 
+TEST(SplitChoices, WhatAPieceDoesNotReadIsNotPrefetched) {
+  const Tensor a = from("a", 7);
+  const Axis i0("i0");
+  Schedule schedule(concat({a, from("b", 3)}, 0, "y"));
+  schedule["y"].prefetch(a, i0, 2);
+  const LoopNest nest = partition_loops(lowered(schedule), {"y.i0"});
+  EXPECT_EQ(tree_of(nest), R"(for y.i0 in 7, prefetching a 2 ahead
+  store y[i0] = a[i0]
+for y.i0 in 7 .. +3
+  store y[i0] = b[i0 - 7]
+)");
+  EXPECT_TRUE(computes(nest, schedule.graph()));
+}
+
+TEST(SplitChoices, NorIsItAtALoopAroundThePieces) {
+  const Tensor a = from("a", 7), b = from("b", 3);
+  const Axis row("row", 4), column("column", 6);
+  const Tensor y = compute("y", {row, column}, select(column < 6, a(column), b(row / 2)));
+  Schedule schedule(y);
+  schedule["y"].prefetch(a, row, 1).prefetch(b, row, 2);
+  const LoopNest nest = partition_loops(lowered(schedule), {"y.column"});
+  EXPECT_EQ(tree_of(nest), R"(for y.row in 4, prefetching a 1 ahead
+  for y.column in 6
+    store y[row, column] = a[column]
+)");
+  EXPECT_TRUE(computes(nest, schedule.graph()));
+}
+
 TEST(SplitChoices, WhatIsJoinedIsCopiedPieceByPiece) {
   const LoopNest nest =
       partition_loops(lowered(Schedule(concat({from("a", 7), from("b", 3)}, 0, "y"))), {"y.i0"});

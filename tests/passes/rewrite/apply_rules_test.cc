@@ -8,7 +8,7 @@
 
 #include "dsl/operators.h"
 #include "tests/passes/expect_error.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {

@@ -5,7 +5,7 @@
 
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {

@@ -11,7 +11,7 @@
 #include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "passes/rewrite/clean_up.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {

@@ -9,7 +9,7 @@
 
 #include "dsl/operators.h"
 #include "passes/rewrite/remove_dead_ops.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {

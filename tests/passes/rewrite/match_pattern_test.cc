@@ -10,7 +10,7 @@
 
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {
@@ -177,6 +177,31 @@ TEST(MatchPattern, ReductionAxesInAnyOrder) {
   EXPECT_EQ(apply_rules(graph, {rule}).matches().size(), 1u);
 }
 
+TEST(MatchPattern, OneWildcardForWhatIsWrittenTwice) {
+  Tensor a = input("a", f32, {});
+  const RewriteRule square{"square", Graph(a * a), Graph(pow(a, scalar(2.0f)))};
+  Tensor x = input("x", f32, {4, 4}), v = input("v", f32, {4});
+  EXPECT_EQ(count((x + v) * (x + v), square), 1);
+  EXPECT_EQ(count(transpose(x) * transpose(x), square), 1);
+  Tensor r = relu(x);  // which both read
+  EXPECT_EQ(count((r + v) * (r + v), square), 1);
+  Tensor sum_of_rows = sum(x, {1});
+  EXPECT_EQ(count(exp(sum_of_rows) * exp(sum_of_rows), square), 1);
+}
+
+// As in the pattern, where the transpose is an operation too.
+TEST(MatchPattern, OneWildcardAsItIsAndTransposed) {
+  const Extent n = Extent::size("N");
+  Tensor g = input("g", f32, {n, n}), x = input("x", f32, {4, 4});
+  const RewriteRule behind{"behind", Graph(g - transpose(g)), Graph(g + (-transpose(g)))};
+  EXPECT_EQ(count(x - transpose(x), behind), 1);
+  EXPECT_EQ(count(exp(x) - transpose(exp(x)), behind), 1);
+  const RewriteRule before{"before", Graph(transpose(g) - g), Graph(transpose(g) + (-g))};
+  EXPECT_EQ(count(transpose(x) - x, before), 1);
+  const Axis i("i", 4), j("j", 4);
+  EXPECT_EQ(count(compute("y", {i, j}, x(j, i) - x(i, j)), before), 1);
+}
+
 TEST(MatchPattern, SizesAsValues) {
   const Extent n = Extent::size("N"), m = Extent::size("M");
   Tensor x = input("x", f32, {m, n});
@@ -249,6 +274,25 @@ TEST(MatchPattern, DoesNotMatchTwoValuesForOneWildcard) {
   Tensor square = input("square", f32, {4, 4});
   Tensor s = sigmoid(square);
   EXPECT_EQ(count(compute("y", {i, j}, square(i, j) * s(j, i)), silu()), 0);
+}
+
+TEST(MatchPattern, DoesNotMatchWhatIsWrittenTwiceOtherwise) {
+  Tensor a = input("a", f32, {});
+  const RewriteRule square{"square", Graph(a * a), Graph(pow(a, scalar(2.0f)))};
+  Tensor x = input("x", f32, {4, 4}), z = input("z", f32, {4, 4}), v = input("v", f32, {4});
+  EXPECT_EQ(count((x + v) * (z + v), square), 0);
+  EXPECT_EQ(count((x + v) * (x - v), square), 0);
+  EXPECT_EQ(count((x + 1) * (x + 2), square), 0);
+  EXPECT_EQ(count(x * transpose(x), square), 0);
+  EXPECT_EQ(count(exp(x) * exp(transpose(x)), square), 0);
+  EXPECT_EQ(count(sum(x, {1}) * sum(x, {1}), square), 0);  // sums are not written out
+  const Extent n = Extent::size("N");
+  Tensor g = input("g", f32, {n, n});
+  const RewriteRule odd{"odd", Graph(g - transpose(g)), Graph(g + (-transpose(g)))};
+  EXPECT_EQ(count(x - transpose(z), odd), 0);
+  EXPECT_EQ(count(x - transpose(exp(x)), odd), 0);
+  Tensor t = transpose(x, {1, 0}, "t");
+  EXPECT_EQ(refusal(Graph({x - t, t}), odd), "expected t to be no output of the graph");
 }
 
 TEST(MatchPattern, DoesNotMatchExtentsThatDiffer) {

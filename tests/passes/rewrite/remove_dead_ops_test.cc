@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dsl/operators.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {

@@ -13,7 +13,7 @@
 #include "passes/rewrite/match_pattern.h"
 #include "passes/rewrite/replace_pattern.h"
 #include "tests/passes/expect_error.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {

@@ -13,7 +13,7 @@
 #include "backends/interpreter/interpret_graph.h"
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
-#include "tests/passes/fuse/op_of.h"
+#include "tests/passes/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {

@@ -1,5 +1,5 @@
-#ifndef EMULSION_TESTS_PASSES_FUSE_OP_OF_H_
-#define EMULSION_TESTS_PASSES_FUSE_OP_OF_H_
+#ifndef EMULSION_TESTS_PASSES_OP_OF_H_
+#define EMULSION_TESTS_PASSES_OP_OF_H_
 
 #include <stdexcept>
 #include <string>
@@ -18,4 +18,4 @@ inline const OpPtr& op_of(const Graph& graph, const std::string& name) {
 
 }  // namespace emulsion
 
-#endif  // EMULSION_TESTS_PASSES_FUSE_OP_OF_H_
+#endif  // EMULSION_TESTS_PASSES_OP_OF_H_

@@ -1,4 +1,4 @@
-#include "passes/index/index_arithmetic.h"
+#include "dsl/index_arithmetic.h"
 
 #include <gtest/gtest.h>
 

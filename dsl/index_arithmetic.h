@@ -1,5 +1,5 @@
-#ifndef EMULSION_PASSES_INDEX_INDEX_ARITHMETIC_H_
-#define EMULSION_PASSES_INDEX_INDEX_ARITHMETIC_H_
+#ifndef EMULSION_DSL_INDEX_ARITHMETIC_H_
+#define EMULSION_DSL_INDEX_ARITHMETIC_H_
 
 // The operators of index expressions on numbers, with the meaning that dsl/expr.h gives them, once
 // for all who evaluate or fold them. In the header: verify_nest asks millions of times.
@@ -103,4 +103,4 @@ inline int64_t saturated_product(int64_t a, int64_t b) {
 
 }  // namespace emulsion
 
-#endif  // EMULSION_PASSES_INDEX_INDEX_ARITHMETIC_H_
+#endif  // EMULSION_DSL_INDEX_ARITHMETIC_H_

@@ -1,0 +1,285 @@
+// Random schedules of comprehensions by hand: whatever is split, reordered, computed inside of what
+// reads it or kept in a window, the nest and the compiled kernel compute what the graph interpreter
+// does, on each level of x86-64, and a schedule with a mistake is refused or computes the same. A
+// failure prints what reproduces it:
+//
+//   ./bazelw test //tests/random:scheduled_comprehensions_test --test_env=EMULSION_SEED=7
+//   --test_env=EMULSION_GRAPH=123
+//
+// EMULSION_GRAPHS is how many graphs there are, EMULSION_GRAPH the number of the only one to run,
+// EMULSION_SCHEDULES how many schedules each has. The tests run a few;
+// //tests/random:all_scheduled_comprehensions_test, by hand, many.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bazel/testing/needs.h"
+#include "dsl/graph_text.h"
+#include "dsl/schedule_text.h"
+#include "passes/lower/lower.h"
+#include "tests/random/check_recipe.h"
+#include "tests/random/check_schedule.h"
+#include "tests/random/level_batches.h"
+#include "tests/random/random_comprehensions.h"
+#include "tests/random/random_schedule.h"
+#include "tests/random/run_in_children.h"
+#include "tests/random/test_environment.h"
+
+namespace emulsion {
+namespace {
+
+constexpr uint64_t kSeed = 20261127;
+constexpr int kGraphs = 360;
+constexpr int kSchedules = 2;         // of each graph
+constexpr int64_t kMostSteps = 6000;  // of one comprehension
+// Of a run: interpreters walk them, several times. What is computed again and again has more.
+constexpr int64_t kMostUops = 200'000;
+
+uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
+
+int64_t uops_of(const LoopNest& nest, const std::vector<SizeValues>& runs) {
+  int64_t most = 0;
+  for (const SizeValues& sizes : runs) most = std::max(most, count_uops(nest, sizes).total());
+  return most;
+}
+
+struct Checked {
+  int schedules = 0, too_long = 0, refused = 0;
+  std::map<std::string, int> kinds;  // directives of the schedules
+  std::string failure;
+};
+
+class Case {
+ public:
+  Case(uint64_t seed, int index)
+      : program_(random_comprehensions(seed, index, kMostSteps)),
+        target_(level_of(index)),
+        random_(RandomNumbers(~seed ^ (static_cast<uint64_t>(index) << 32)).next()) {}
+
+  Checked run() {
+    const int count = static_cast<int>(number_from("EMULSION_SCHEDULES", kSchedules));
+    for (int i = 0; i < count && result_.failure.empty(); ++i) {
+      options_ = options_of_turn(i);
+      lines_.clear();
+      try {
+        check();
+      } catch (const std::exception& error) {
+        result_.failure = described(error.what());
+      }
+    }
+    return result_;
+  }
+
+ private:
+  // One that is drawn, and the same with mistakes.
+  void check() {
+    const Graph& graph = program_.graph;
+    draw_legal_schedule(graph, &random_, &lines_, &result_.refused);
+    announce(described(""));
+    const Schedule schedule = parse_schedule(schedule_text(graph, lines_), graph);
+    if (!is_checked(lower(graph, schedule))) return;
+    check_schedule(program_, lines_, options_, target_);
+    for (const auto& [kind, times] : directive_kinds(graph, lines_)) {
+      result_.kinds[to_string(kind)] += times;
+    }
+    check_mistakes(graph, &random_, &lines_, [&](const LoopNest& nest) {
+      if (is_checked(nest)) check_nest(program_, nest, options_, target_);
+    });
+  }
+
+  bool is_checked(const LoopNest& nest) {
+    const bool is_short = uops_of(nest, program_.runs) <= kMostUops;
+    ++(is_short ? result_.schedules : result_.too_long);
+    return is_short;
+  }
+
+  std::string described(const std::string& what) const {
+    return fmt::format("{}\n{}{}{}{}\n", what, to_string(program_.graph),
+                       schedule_text(program_.graph, lines_),
+                       options_.checked ? "checked, target " : "target ", target_.to_string());
+  }
+
+  const ScheduleProgram program_;
+  const Target target_;
+  RandomNumbers random_;
+  ScheduleLines lines_;
+  CompileOptions options_;
+  Checked result_;
+};
+
+class ScheduledComprehensions : public testing::TestWithParam<std::tuple<int, int>> {
+ protected:
+  void SetUp() override { SKIP_UNLESS_IT_RUNS(level_of(std::get<0>(GetParam()))); }
+};
+
+TEST_P(ScheduledComprehensions, AreComputedAsTheyAreWritten) {
+  const auto [level, number_of_batch] = GetParam();
+  const std::vector<int> numbers = batch(level, number_of_batch, kGraphs);
+  std::vector<std::function<std::string()>> tasks;
+  tasks.reserve(numbers.size());
+  for (const int number : numbers) {
+    tasks.emplace_back([number] {
+      const Checked checked = Case(base_seed(), number).run();
+      return nlohmann::json({checked.failure, checked.schedules, checked.too_long, checked.refused,
+                             checked.kinds})
+          .dump();
+    });
+  }
+  start_jit();
+  const std::vector<TaskResult> results = run_in_children(tasks);
+  Checked total;
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::string failure = results[i].crash;
+    if (failure.empty()) {
+      const auto values = nlohmann::json::parse(results[i].text);
+      values[0].get_to(failure);
+      total.schedules += values[1].get<int>();
+      total.too_long += values[2].get<int>();
+      total.refused += values[3].get<int>();
+      for (const auto& [kind, count] : values[4].get<std::map<std::string, int>>()) {
+        total.kinds[kind] += count;
+      }
+    }
+    if (failure.empty()) continue;
+    ADD_FAILURE() << "EMULSION_SEED=" << base_seed() << " EMULSION_GRAPH=" << numbers[i] << "\n"
+                  << failure;
+  }
+  fmt::print("seed {}: {} graphs, {} schedules run, {} too long to be run, {} refusals\n",
+             base_seed(), numbers.size(), total.schedules, total.too_long, total.refused);
+  for (const auto& [kind, count] : total.kinds) fmt::print("{:6} {}\n", count, kind);
+  if (std::getenv("EMULSION_GRAPH") != nullptr) return;
+  // The least that is tested: of a few graphs some have none of these.
+  const auto graphs = static_cast<int>(numbers.size());
+  EXPECT_GE(total.schedules, 2 * graphs);
+  EXPECT_GE(total.kinds["compute_at"], graphs / 2);
+  EXPECT_GE(total.kinds["vectorize"], graphs / 4);
+  EXPECT_GE(total.kinds["store_root"] + total.kinds["store_at"], graphs / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ScheduledComprehensions,
+                         testing::Combine(testing::Range(0, kLevelCount),
+                                          testing::Range(0, kBatches)));
+
+// What random ones have found, as small as still shows it.
+struct FoundSchedule {
+  const char* name;
+  const char* text;
+  ScheduleLines lines;
+};
+
+class FoundScheduledComprehensions : public testing::TestWithParam<std::tuple<FoundSchedule, int>> {
+ protected:
+  void SetUp() override { SKIP_UNLESS_IT_RUNS(level_of(std::get<1>(GetParam()))); }
+};
+
+TEST_P(FoundScheduledComprehensions, AreComputedAsTheyAreWritten) {
+  const auto& [found, level] = GetParam();
+  ScheduleProgram program =
+      program_of_comprehensions(parse_graph(std::string("emulsion graph 1\n") + found.text), kSeed);
+  program.runs = {{}};
+  for (const std::string& name : program.graph.sizes()) {
+    std::vector<SizeValues> longer;
+    for (const SizeValues& sizes : program.runs) {
+      for (const int64_t value : {0, 1, 2, 7, 37}) {
+        longer.push_back(sizes);
+        longer.back()[name] = value;
+      }
+    }
+    program.runs = longer;
+  }
+  CompileOptions options;
+  for (const bool checked : {false, true}) {
+    options.checked = checked;
+    EXPECT_NO_THROW(check_schedule(program, found.lines, options, level_of(level)));
+  }
+}
+
+const FoundSchedule kFound[] = {
+    // A piece of a partitioned loop prefetched what only another piece reads.
+    {"APieceThatDoesNotReadWhatIsPrefetched",
+     "size W\n"
+     "input x: i16[W]\n"
+     "y[i: W] = select(i > 6, f64(i), f64(x[max(min(i - 2, W - 1), 0)]))\n"
+     "output y\n",
+     {"y.prefetch(x, i, 2)", "y.partition(i)"}},
+    {"ALoopAroundOneThatDoesNotReadWhatIsPrefetched",
+     "input x: i8[100, 3]\n"
+     "y[i: 16, j: 16] = select(j + 1 < 100, 0f, f32(x[1, 1]))\n"
+     "output y\n",
+     {"y.prefetch(x, i, 2)", "y.partition(j)"}},
+    // Halide's vectorizer has no mask of many lanes for a load of one element, which says where
+    // another is.
+    {"OneElementThatSaysWhereInMaskedLanes",
+     "size H\n"
+     "input x: f32[H, 2*H, 2*H]\n"
+     "f[i: 5, j: 5, k: 2*H] = x[k / 2, k, max(min(i32(x[0, k, k]), 1), 0)]\n"
+     "y[i: 5, j: 5, k: 2*H] = f[i, j, k] + f32(1)\n"
+     "output y\n",
+     {"f.vectorize(j, 2, predicate_loads)"}},
+    // The same of the indices that checked code asks about.
+    {"OneElementThatSaysWhereOfARunTimeSize",
+     "size H\n"
+     "input x: f64[H, H]\n"
+     "f[i: H, j: H] = x[max(min(i32(x[j, j]), H - 1), 0), j]\n"
+     "y[i: H, j: H] = f[i, j] + 1d\n"
+     "output y\n",
+     {"f.vectorize(i, 3, predicate_loads)"}},
+    // Halide wrote every second lane of what is one element, made of all lanes.
+    {"LanesOfRemaindersThatAreAddedUp",
+     "y[i: 9, j: 20] = min(r: 6, k: 4) k % 2\n"
+     "output y\n",
+     {"y.atomic()", "y.vectorize(k)"}},
+    // Beyond the domain what is read inside an index was read at the end of the domain, and was not
+    // stored there.
+    {"AnIndexFromWhatIsCopiedBeyondTheDomain",
+     "size W\n"
+     "input x: i32[15, 32]\n"
+     "input t: i16[15, 15, 32]\n"
+     "f[i: W, j: 32] = x[max(min(i32(t[0, 1, j]), 14), 0), j]\n"
+     "y[i: 15, j: W] = f[0, max(i * 2 - 3, 0)]\n"
+     "output y\n",
+     {"f.compute_at(y, j)", "f.copy_in(t, copy)", "copy.compute_at(f, j)"}},
+    // A piece that no size gives a step was a loop all the same.
+    {"APieceThatNoSizeGivesAStep",
+     "size H\n"
+     "input x: i8[2*H]\n"
+     "y[i: H] = sum(r: 2*H) select(r <= i, x[r], 3i8)\n"
+     "output y\n",
+     {"y.partition(i)"}},
+    {"AnEdgeThatNoSizeGivesAStep",
+     "size H\n"
+     "input x: f32[2*H]\n"
+     "y[i: H] = x[max(min(i * 2 - 2, 2 * H - 1), 0)]\n"
+     "output y\n",
+     {"y.partition(i)"}},
+    // Of a block of many loops each part is a function, and one freed what was allocated around it.
+    {"ABlockOfManyLoopsBehindWhatIsDoneWith",
+     "size W\n"
+     "input x: f32[200, 64]\n"
+     "f[i: 100] = x[i * 2 + 1, 0]\n"
+     "y[i: 64, j: W] = f[0]\n"
+     "output y\n",
+     {"y.copy_in(f, first)", "first.compute_at(y, i)", "f.copy_in(x, copy)", "first.store_root()",
+      "y.unroll(i)"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, FoundScheduledComprehensions,
+                         testing::Combine(testing::ValuesIn(kFound),
+                                          testing::Range(0, kLevelCount)),
+                         [](const auto& info) {
+                           return fmt::format("{}_v{}", std::get<0>(info.param).name,
+                                              std::get<1>(info.param) + 2);
+                         });
+
+}  // namespace
+}  // namespace emulsion
