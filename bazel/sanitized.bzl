@@ -89,7 +89,7 @@ _sanitized_test = rule(
     doc = "Runs `test` in another configuration.",
 )
 
-def emulsion_sanitized_test(name, test, sanitizer, env = {}, **kwargs):
+def emulsion_sanitized_test(name, test, sanitizer, env = {}, fewer = 0, **kwargs):
     """A test once more, with what it tests compiled with a sanitizer.
 
     Its floor and its environment are those of the test.
@@ -99,14 +99,17 @@ def emulsion_sanitized_test(name, test, sanitizer, env = {}, **kwargs):
       test: an emulsion_cc_test, or a suite of emulsion_cc_tests, that stands further up in the same BUILD file.
       sanitizer: "address", which is undefined behaviour too, or "thread".
       env: more environment for this one.
+      fewer: how many of its cases are compiled without the sanitizer only.
       **kwargs: what else any test takes.
     """
     rule_of_test = native.existing_rule(test.lstrip(":"))
     if rule_of_test == None:
         fail("test of {}: expected a test that stands further up in this file, got {}".format(name, test))
+    env = dict(rule_of_test["env"], **env)
+    env["EMULSION_TEST_FLOOR"] = str(int(env["EMULSION_TEST_FLOOR"]) - fewer)
     _sanitized_test(
         name = name,
-        env = dict(rule_of_test["env"], **env),
+        env = env,
         sanitizer = sanitizer,
         test = test,
         **kwargs
