@@ -40,8 +40,8 @@ constexpr int64_t kMostSteps = 1000;  // of one comprehension
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 int graph_count() { return static_cast<int>(number_from("EMULSION_GRAPHS", kGraphs)); }
 
-// Of three graphs in turn: large caches; a small one, so that windows slide; one that holds
-// nothing, so that short rows keep sums, too.
+// Six graphs with large caches, six with a small one, so that windows slide, and six with one that
+// holds nothing, so that short rows keep sums, too.
 Target target_of(int index) {
   Target target = level_of(index);
   target.cores = index / 3 % 2 + 1;
