@@ -215,6 +215,7 @@ TEST_F(OutputFilesTest, KillsAtAnyMomentLeaveWholeFiles) {
     int ready[2];
     ASSERT_EQ(pipe(ready), 0);
     const pid_t child = fork();
+    ASSERT_GE(child, 0);  // a kill of -1 would be one of all processes
     if (child == 0) {
       if (::write(ready[1], "1", 1) != 1) _exit(1);
       while (true) write('1');
@@ -244,6 +245,7 @@ TEST_F(OutputFilesTest, OfTwoWritersAtOnceOneComesAfterTheOther) {
   std::vector<pid_t> writers;
   for (const char* who : {"1", "2"}) {
     const pid_t child = fork();
+    ASSERT_GE(child, 0);  // a kill of -1 would be one of all processes
     if (child == 0) {
       while (true) {
         OutputFiles files(folder_.string());
@@ -287,6 +289,7 @@ TEST_F(OutputFilesTest, WhoeverReadsSeesWholeFiles) {
   };
   write();
   const pid_t child = fork();
+  ASSERT_GE(child, 0);  // a kill of -1 would be one of all processes
   if (child == 0) {
     while (true) write();
   }
