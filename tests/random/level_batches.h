@@ -6,7 +6,6 @@
 // the machine lacks is skipped by name.
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,13 +24,6 @@ std::string name_with_level(const std::string& name, int level);
 
 // Of `count`, or EMULSION_GRAPHS, numbers; of EMULSION_GRAPH alone where that is there.
 std::vector<int> batch(int level, int number, int count);
-
-// Calls `check` in child processes. Each number for which it returns a text or ends the process is
-// a failure of the test that says so, and how to run it alone. `check` must not throw.
-void expect_nothing_wrong(const std::vector<int>& numbers, uint64_t seed,
-                          const std::function<std::string(int)>& check);
-// Adds that failure.
-void add_failure_of(uint64_t seed, int number, const std::string& what);
 
 }  // namespace emulsion
 

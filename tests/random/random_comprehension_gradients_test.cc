@@ -29,6 +29,7 @@
 #include "passes/differentiate/differentiate.h"
 #include "passes/pipeline.h"
 #include "tests/random/check_recipe.h"
+#include "tests/random/expect_in_children.h"
 #include "tests/random/gradient_programs.h"
 #include "tests/random/guarded_run.h"
 #include "tests/random/level_batches.h"

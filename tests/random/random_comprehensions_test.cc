@@ -26,6 +26,7 @@
 #include "passes/pipeline.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/check_schedule.h"
+#include "tests/random/expect_in_children.h"
 #include "tests/random/level_batches.h"
 #include "tests/random/run_in_children.h"
 #include "tests/random/test_environment.h"
@@ -35,6 +36,7 @@ namespace {
 
 constexpr uint64_t kSeed = 20261127;
 constexpr int kGraphs = 240;
+
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 
 std::string described(const Graph& graph, int index, const std::string& what) {

@@ -29,6 +29,7 @@
 #include "passes/lower/lower.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/check_schedule.h"
+#include "tests/random/expect_in_children.h"
 #include "tests/random/level_batches.h"
 #include "tests/random/random_comprehensions.h"
 #include "tests/random/random_schedule.h"
