@@ -67,6 +67,8 @@
 //   (derive_combined_rows)
 //   sums by class, histograms   one place is changed for each term
 //   (derive_chosen_places)
+//   a few sums of one walk      all in registers, in lanes
+//   (derive_shared_walk)
 //   values that several read,   with each vector of the last that reads them
 //   outputs that are read
 //   (points_with_reader)
