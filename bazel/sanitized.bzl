@@ -58,10 +58,10 @@ def _launch_sanitized(ctx, target):
     exports = "".join(["export {}={}\n".format(name, value) for name, value in _OPTIONS.items()])
     return launch(ctx, target, _LAUNCHER.replace("{exports}", exports))
 
-def _emulsion_sanitized_test_impl(ctx):
+def _sanitized_test_impl(ctx):
     return [
         _launch_sanitized(ctx, ctx.attr.test[0]),
-        testing.TestEnvironment(dict(ctx.attr.env, EMULSION_TEST_FLOOR = str(ctx.attr.floor))),
+        testing.TestEnvironment(ctx.attr.env),
     ]
 
 def _emulsion_sanitized_binary_impl(ctx):
@@ -78,17 +78,42 @@ _SANITIZER = {
     ),
 }
 
-emulsion_sanitized_test = rule(
-    implementation = _emulsion_sanitized_test_impl,
+_sanitized_test = rule(
+    implementation = _sanitized_test_impl,
     attrs = dict(
         _SANITIZER,
-        env = attr.string_dict(doc = "Environment for the test."),
-        floor = attr.int(mandatory = True, doc = "As for emulsion_cc_test."),
-        test = attr.label(cfg = _sanitize, mandatory = True, doc = "The emulsion_cc_test."),
+        env = attr.string_dict(),
+        test = attr.label(cfg = _sanitize, mandatory = True),
     ),
     test = True,
-    doc = "Runs `test` in another configuration; its floor and environment are stated again.",
+    doc = "Runs `test` in another configuration.",
 )
+
+def emulsion_sanitized_test(name, test, sanitizer, env = {}, fewer = 0, **kwargs):
+    """A test once more, with what it tests compiled with a sanitizer.
+
+    Its floor and its environment are those of the test.
+
+    Args:
+      name: of the target.
+      test: an emulsion_cc_test, or a suite of emulsion_cc_tests, that stands further up in the same BUILD file.
+      sanitizer: "address", which is undefined behaviour too, or "thread".
+      env: more environment for this one.
+      fewer: how many of its cases are compiled without the sanitizer only.
+      **kwargs: what else any test takes.
+    """
+    rule_of_test = native.existing_rule(test.lstrip(":"))
+    if rule_of_test == None:
+        fail("test of {}: expected a test that stands further up in this file, got {}".format(name, test))
+    env = dict(rule_of_test["env"], **env)
+    env["EMULSION_TEST_FLOOR"] = str(int(env["EMULSION_TEST_FLOOR"]) - fewer)
+    _sanitized_test(
+        name = name,
+        env = env,
+        sanitizer = sanitizer,
+        test = test,
+        **kwargs
+    )
 
 emulsion_sanitized_binary = rule(
     implementation = _emulsion_sanitized_binary_impl,

@@ -75,6 +75,19 @@ std::optional<ColumnTile> filled_windows(const std::vector<const Op*>& sums, int
   return filled;
 }
 
+// Several vectors of windows where no number of them divides the columns, which are so many that
+// few are computed twice in the last tile: what each step weighs with is then loaded once for them.
+std::optional<int64_t> vectors_of_windows(const Op& sums, int64_t columns, int64_t lanes) {
+  constexpr int64_t kMost = 4, kFew = 16;  // one in so many
+  if (step_of_windows(sums) == 0) return std::nullopt;
+  for (int64_t vectors = kMost; vectors > 1; vectors /= 2) {
+    const int64_t tile = vectors * lanes;
+    const int64_t again = (columns + tile - 1) / tile * tile - columns;
+    if (columns >= tile && again * kFew <= columns) return vectors;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 int64_t sums_at_a_time(const Op& sums, int64_t lanes, bool twice, const Target& target) {
@@ -89,7 +102,9 @@ int64_t sums_at_a_time(const Op& sums, int64_t lanes, bool twice, const Target& 
   if (!extent.is_constant()) {
     return step_of_windows(sums) > 0 ? lanes : lanes * (is_long(sums) ? 4 : 2);
   }
-  return std::min(lanes, extent.constant_term());
+  const std::optional<int64_t> several =
+      twice ? vectors_of_windows(sums, extent.constant_term(), lanes) : std::nullopt;
+  return several ? *several * lanes : std::min(lanes, extent.constant_term());
 }
 
 ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bool fills) {

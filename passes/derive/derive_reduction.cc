@@ -12,6 +12,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/column_tiles.h"
+#include "passes/derive/derive_shared_walk.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_sum_in_parts.h"
 #include "passes/derive/window_sums.h"
@@ -298,6 +299,7 @@ bool has_vectors_to_reduce(const Op& op, const Target& target) {
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
+  if (shares_walk(op, target)) return derive_shared_walk(op, target, schedule);
   if (combines_chosen_places(op, target)) return derive_chosen_places(op, target, schedule);
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
   if (has_sums_in_vectors(op, target)) {

@@ -27,18 +27,34 @@ void derive_across_rows(const Op& op, size_t rows, const std::string& name, Sche
   if (op.axes.size() > rows) stage.reorder_storage(storage);
 }
 
-void unroll_all(const std::vector<Axis>& loops, StageSchedule* stage) {
-  for (const Axis& loop : loops) stage->unroll(loop);
+constexpr int64_t kMostOfLength = 4;  // of a length that conditions choose
+
+// Loops over the elements of a row, of one operation: outermost first.
+struct ElementLoops {
+  std::vector<Axis> loops;
+  int64_t body_nodes = 1;
+};
+
+// The innermost of them, as far as what is then written out stays short: a long body in two loops
+// would be compiled for minutes.
+void unroll_all(const ElementLoops& of, StageSchedule* stage) {
+  constexpr int64_t kMostNodes = 4096;
+  size_t first = of.loops.size();
+  for (int64_t nodes = of.body_nodes; first > 0; --first) {
+    nodes *= of.loops[first - 1].extent().as_constant().value_or(kMostOfLength);
+    if (nodes > kMostNodes) break;
+  }
+  for (size_t i = first; i < of.loops.size(); ++i) stage->unroll(of.loops[i]);
 }
 
 // Of what has loops over the elements of a row, others for each of a few lengths, if it has not one
 // that is known. `enough`: where threads share `tasks`, if they do.
-void unroll_by_length(const std::vector<Axis>& loops, const Expr& length,
+void unroll_by_length(const ElementLoops& loops, const Expr& length,
                       const std::optional<Expr>& enough, const Axis& tasks, StageSchedule* stage) {
-  constexpr int64_t kLeastElements = 2, kMostElements = 4;
+  constexpr int64_t kLeastElements = 2;
   if (!length.defined()) unroll_all(loops, stage);
-  if (!length.defined() || loops.empty()) return;
-  for (int64_t elements = kLeastElements; elements <= kMostElements; ++elements) {
+  if (!length.defined() || loops.loops.empty()) return;
+  for (int64_t elements = kLeastElements; elements <= kMostOfLength; ++elements) {
     const Expr is_so_long = length == int_constant(elements);
     if (enough) {
       StageSchedule& shared =
@@ -53,16 +69,16 @@ void unroll_by_length(const std::vector<Axis>& loops, const Expr& length,
 }
 
 // The loops over the elements of a row: those that are as long as it, or, of a known length, all.
-std::vector<Axis> elements_of_rows(const Op& op, size_t rows, const Expr& length) {
-  std::vector<Axis> loops;
+ElementLoops elements_of_rows(const Op& op, size_t rows, const Expr& length) {
+  ElementLoops of = {{}, size_of(op.body).nodes};
   const auto add = [&](const Axis& loop) {
     const bool is_one =
         length.defined() ? equal(extent_value(loop.extent()), length) : loop.extent() != Extent(1);
-    if (is_one) loops.push_back(loop);
+    if (is_one) of.loops.push_back(loop);
   };
   std::for_each(op.axes.begin() + static_cast<std::ptrdiff_t>(rows), op.axes.end(), add);
   std::for_each(op.reduction_axes.begin(), op.reduction_axes.end(), add);
-  return loops;
+  return of;
 }
 
 }  // namespace
@@ -107,7 +123,7 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
   }
   Op values = reader;  // without its sums, which are placed
   values.reduction_axes.clear();
-  const std::vector<Axis> elements = elements_of_rows(values, rows, length);
+  const ElementLoops elements = elements_of_rows(values, rows, length);
   if (!wakes_threads(members_of(group), target)) {
     return unroll_by_length(elements, length, std::nullopt, tile, &stage);
   }

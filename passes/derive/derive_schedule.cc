@@ -19,6 +19,7 @@
 #include "passes/derive/loop_groups.h"
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/periodic_choices.h"
+#include "passes/derive/points_with_reader.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
@@ -131,6 +132,27 @@ void derive_choices(const Graph& grouped, const ReadBorders& borders, const Targ
       continue;
     }
     done->insert(op.get());
+  }
+}
+
+// What is computed with each vector of what reads it.
+void derive_with_readers(const Graph& grouped, const Target& target, const DeriveOptions& options,
+                         std::unordered_set<const Op*>* done, Schedule* schedule,
+                         FusionReport* report) {
+  const std::string pattern = kSharedColumns;
+  const auto wants = [&](const std::vector<const Op*>& members) {
+    const std::optional<FusionRefusal> refusal = options.loops({pattern, members});
+    for (size_t i = 1; report != nullptr && i < members.size(); ++i) {
+      report->decisions.push_back({members[i]->name, members[0]->name, !refusal,
+                                   refusal ? refusal->reason : "", pattern,
+                                   refusal && refusal->measured});
+    }
+    return !refusal;
+  };
+  for (const PointsWithReader& points : points_with_readers(grouped, target, *done, wants)) {
+    derive_points_with_reader(points, target, schedule);
+    const std::vector<const Op*> members = members_of(points);
+    done->insert(members.begin(), members.end());
   }
 }
 
@@ -310,6 +332,7 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
       return unwanted_through(kBordersThrough, op, options.loops);
     });
     derive_choices(grouped, borders, target, &done, &schedule);
+    derive_with_readers(grouped, target, options, &done, &schedule, report);
     for (const std::vector<OpPtr>& group :
          siblings_of(grouped, target, options, done, loops.rows, report)) {
       derive_siblings(group, target, &schedule);

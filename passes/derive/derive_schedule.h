@@ -67,6 +67,11 @@
 //   (derive_combined_rows)
 //   sums by class, histograms   one place is changed for each term
 //   (derive_chosen_places)
+//   a few sums of one walk      all in registers, in lanes
+//   (derive_shared_walk)
+//   values that several read,   with each vector of the last that reads them
+//   outputs that are read
+//   (points_with_reader)
 //   any other reduction         accumulators in vectors along the last axis; what alone reads them,
 //   (derive_reduction)          at its own places, is computed while they are in registers (a
 //                               mean). Of a run-time length, where masks lack or vectors are long:

@@ -80,7 +80,8 @@ inline constexpr char kBordersThrough[] = "borders read through";
 // loop; "sibling products" (join_products.h), which become one; "recomputed values"
 // (recompute_producers.h), a value that each of its users computes again; and what is computed in
 // the loops of the last of several operations (share_loops, loop_policy.h): "shared rows"
-// of softmax, norms and attention, "shared columns" of the same along another axis, "layer blocks"
+// of softmax, norms and attention, "shared columns" of the same along another axis, and of
+// elementwise values that several read, "layer blocks"
 // of MLPs, "sliding windows" of stencils, "waiting sums" in registers, and what is stored nowhere:
 // "moves read through" (a transpose, what is computed for it alone, and what sums compute),
 // "borders read through" (a concat, a pad).

@@ -111,8 +111,8 @@ class Inferrer {
   }
 
   // Of what is stored whole: the part of its axes that a step of the loops around it has of the
-  // axes at the same positions of the stage whose loops they are, and all of the others. All that
-  // is read inside these loops is to be in that part.
+  // axes at the same positions of the stage whose loops they are, or behind those that it has in
+  // front, and all of the others. All that is read inside these loops is to be in that part.
   void set_part(StageId id, StageRegion* region) {
     const LoopLevel& place = *nest_.stages[id].compute_at;
     const StageRegion& walker = regions_[place.stage];
@@ -121,9 +121,11 @@ class Inferrer {
     const std::map<std::string, Expr> values = axis_values(general.stage, walker, true);
     std::set<std::string> around;
     for (const LoopLevel& level : loops_around(nest_, id)) around.insert(nest_.variable(level));
+    const std::vector<Axis>& theirs = general.stage.axes;
+    const size_t before = axes_before_kept(region->stage.axes, theirs, covered);
     const auto is_partial = [&](size_t d) {
-      const std::vector<Axis>& theirs = general.stage.axes;
-      return d < theirs.size() && covered.at(theirs[d].name()).kind != Coverage::Kind::all;
+      return before + d < theirs.size() &&
+             covered.at(theirs[before + d].name()).kind != Coverage::Kind::all;
     };
     for (size_t d = 0; d < region->axes.size(); ++d) {
       const Axis& axis = region->stage.axes[d];
@@ -132,7 +134,7 @@ class Inferrer {
         continue;
       }
       const std::optional<Interval> part =
-          indices_around(values.at(general.stage.axes[d].name()), around);
+          indices_around(values.at(theirs[before + d].name()), around);
       EMULSION_CHECK(part, "{}: the part of {} is not known", region->stage.name, axis.name());
       set_axis(id, axis, part, &region->axes[d]);
       check_needed_inside(id, d, *part, around);

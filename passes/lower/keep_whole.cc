@@ -96,6 +96,7 @@ class Checker {
   void check_axes() const {
     const StageCase general{walker_.stage, walker_.loops, {}};
     const std::map<std::string, Coverage> covered = coverage_of(general, place_.loop + 1);
+    const size_t before = axes_before_kept(plan_.stage.axes, walker_.stage.axes, covered);
     for (size_t d = 0; d < walker_.stage.axes.size(); ++d) {
       const Axis& axis = walker_.stage.axes[d];
       const Coverage::Kind kind = covered.at(axis.name()).kind;
@@ -107,7 +108,8 @@ class Checker {
                         axis.name(), walker()));
       }
       const std::vector<Axis>& own = plan_.stage.axes;
-      if (d < own.size() && own[d].extent() == axis.extent()) continue;
+      const size_t at = d - before;
+      if (d >= before && at < own.size() && own[at].extent() == axis.extent()) continue;
       refuse_here(fmt::format(
           "expected an axis {} of {} of the extent {}, as {} of {} has, the loop around it, got {}",
           d + 1, name(), axis.extent().to_string(), axis.name(), walker(),
@@ -162,7 +164,25 @@ class Checker {
   const ScheduledStage& walker_;
 };
 
+// Whether the stage has every axis of which a step computes a part, `before` places earlier.
+bool has_parts_at(const std::vector<Axis>& kept, const std::vector<Axis>& walker,
+                  const std::map<std::string, Coverage>& covered, size_t before) {
+  for (size_t d = 0; d < walker.size(); ++d) {
+    if (covered.at(walker[d].name()).kind == Coverage::Kind::all) continue;
+    if (d < before || d - before >= kept.size()) return false;
+    if (kept[d - before].extent() != walker[d].extent()) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+size_t axes_before_kept(const std::vector<Axis>& kept, const std::vector<Axis>& walker,
+                        const std::map<std::string, Coverage>& covered) {
+  if (kept.size() >= walker.size() || has_parts_at(kept, walker, covered, 0)) return 0;
+  const size_t more = walker.size() - kept.size();
+  return has_parts_at(kept, walker, covered, more) ? more : 0;
+}
 
 bool is_inside_place(const NestPlan& nest, StageId id, const LoopLevel& place) {
   return id == place.stage || loop_around(nest, id, place.stage) >= place.loop;

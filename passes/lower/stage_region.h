@@ -73,6 +73,12 @@ struct Coverage {
 // By axis, of the loops of a case behind the first `around`.
 std::map<std::string, Coverage> coverage_of(const StageCase& one, size_t around);
 
+// How many of the first axes of `walker`, in whose loops a stage with these axes is computed and
+// stored whole, the stage has not: a step of these loops computes all of them, and what it computes
+// a part of are the axes behind them.
+size_t axes_before_kept(const std::vector<Axis>& kept, const std::vector<Axis>& walker,
+                        const std::map<std::string, Coverage>& covered);
+
 // The value of each axis of a stage, or of a case of it, in loop variables: `inside` its own loops
 // what they compute; outside all that is there, also what earlier iterations computed.
 std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& region, bool inside);

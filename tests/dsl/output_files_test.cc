@@ -210,18 +210,29 @@ TEST_F(OutputFilesTest, KillsAtAnyMomentLeaveWholeFiles) {
     files.commit({"a", "b"});
   };
   write('0');
+  int in_the_middle = 0;
   for (int round = 0; round < 200; ++round) {
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
     const pid_t child = fork();
+    ASSERT_GE(child, 0);  // a kill of -1 would be one of all processes
     if (child == 0) {
+      if (::write(ready[1], "1", 1) != 1) _exit(1);
       while (true) write('1');
     }
+    char byte = 0;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);  // it runs, however busy the machine is
+    for (const int end : ready) close(end);
     usleep(static_cast<useconds_t>(round * 37 % 3000));
     if (round % 2 == 0) write('2');
     kill(child, SIGKILL);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status)) << round << ": it ended before it was killed";
+    in_the_middle += entries() > 2 ? 1 : 0;
     for (const char* name : {"a", "b"}) ASSERT_EQ(contents(name).substr(1), text) << round;
   }
+  EXPECT_GE(in_the_middle, 50) << "kills that left something half written";
   write('3');
   EXPECT_EQ(contents("a")[0], '3');
   EXPECT_EQ(contents("b")[0], '3');
@@ -234,6 +245,7 @@ TEST_F(OutputFilesTest, OfTwoWritersAtOnceOneComesAfterTheOther) {
   std::vector<pid_t> writers;
   for (const char* who : {"1", "2"}) {
     const pid_t child = fork();
+    ASSERT_GE(child, 0);  // a kill of -1 would be one of all processes
     if (child == 0) {
       while (true) {
         OutputFiles files(folder_.string());
@@ -277,6 +289,7 @@ TEST_F(OutputFilesTest, WhoeverReadsSeesWholeFiles) {
   };
   write();
   const pid_t child = fork();
+  ASSERT_GE(child, 0);  // a kill of -1 would be one of all processes
   if (child == 0) {
     while (true) write();
   }

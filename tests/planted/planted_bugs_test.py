@@ -1,5 +1,7 @@
 """The list of planted bugs fits the sources: each edit is of a text that stands once, and each test is there."""
 
+import contextlib
+import io
 import os
 import signal
 import sys
@@ -61,6 +63,52 @@ def what_is_planted_again():
             yield "expected what was caught before, got {}".format(plant_bugs.caught_before(path))
 
 
+def samples_that_are_none():
+    """A sample is part of the list, the same for the same seed, and stays one when the list grows."""
+    bugs = plant_bugs.bugs()
+    drawn = plant_bugs.sample(bugs, 40, 7)
+    if len(drawn) != 40 or any(bug not in bugs for bug in drawn) or len({bug["name"] for bug in drawn}) != 40:
+        yield "expected 40 bugs of the list, got {}".format([bug["name"] for bug in drawn])
+    if plant_bugs.sample(bugs, 20, 7) != drawn[:20]:
+        yield "a smaller sample is no part of a larger one"
+    if plant_bugs.sample(list(reversed(bugs)), 40, 7) != drawn:
+        yield "the order of the list matters"
+    added = {"name": "a new one"}
+    if [bug for bug in plant_bugs.sample(bugs + [added], len(bugs) + 1, 7) if bug != added][:40] != drawn:
+        yield "a new bug draws others"
+    if plant_bugs.sample(bugs, 40, 8) == drawn:
+        yield "another seed draws the same"
+    if len(plant_bugs.sample(bugs, len(bugs) + 1, 7)) != len(bugs):
+        yield "a sample of more than there are is not all of them"
+    parts = {bugs.index(bug) * 4 // len(bugs) for bug in drawn}
+    if parts != {0, 1, 2, 3}:
+        yield "expected bugs of every part of the list, got those of quarters {}".format(sorted(parts))
+
+
+def reports_that_are_wrong():
+    """What a run ends with: its count of each kind, and 1 where too few were caught or one did not build."""
+    kinds = {"c": plant_bugs.CAUGHT, "m": plant_bugs.MISSED, "d": plant_bugs.DID_NOT_BUILD}
+    cases = (
+        ("c" * 19 + "m", 0, "20 bugs planted: 19 caught, 1 missed, 0 did not build"),
+        ("c" * 18 + "m", 1, "19 bugs planted: 18 caught, 1 missed, 0 did not build"),
+        ("c" * 99 + "d", 1, "100 bugs planted: 99 caught, 0 missed, 1 did not build"),
+        ("", 1, "0 bugs planted: 0 caught, 0 missed, 0 did not build"),
+    )
+    for letters, code, last_line in cases:
+        results = [
+            {"name": "bug {}".format(i), "file": "a.cc", "caught": "//a:test", "result": kinds[letter]}
+            for i, letter in enumerate(letters)
+        ]
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            got = plant_bugs.report(results)
+        lines = printed.getvalue().splitlines()
+        if got != code or lines[-1] != last_line:
+            yield 'expected {} and "{}", got {} and "{}"'.format(code, last_line, got, lines[-1])
+        if len(lines) - 1 != len(letters) - letters.count("c"):
+            yield "expected a line for each that was not caught, got {}".format(lines)
+
+
 def main():
     report = source_tree.Report("PlantedBugs")
     count = len(plant_bugs.bugs())
@@ -70,6 +118,8 @@ def main():
     report.case("EachHasItsName", bugs_of_one_name())
     report.case("AStopWaitsForBazel", what_a_stop_leaves_behind())
     report.case("WhatWasCaughtIsKept", what_is_planted_again())
+    report.case("ASampleIsDrawn", samples_that_are_none())
+    report.case("TheEndSaysHowMany", reports_that_are_wrong())
     report.finish()
 
 

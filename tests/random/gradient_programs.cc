@@ -16,6 +16,7 @@
 #include "dsl/operators.h"
 #include "dsl/tensor.h"
 #include "tests/random/gradient_indices.h"
+#include "tests/random/place_condition.h"
 #include "tests/random/random_numbers.h"
 
 namespace emulsion {
@@ -302,31 +303,21 @@ class Maker {
     const Axis& axis = random_.of(axes_);
     const Axis& other = random_.of(axes_);
     const int place = random_.between(0, 5);
-    switch (random_.below(11)) {
+    const int kind = random_.below(kPlaceConditions + 5);
+    if (kind < kPlaceConditions) return place_condition(kind, axis, place);
+    switch (kind - kPlaceConditions) {
       case 0:
-        return axis < place;
-      case 1:
-        return axis % 2 == 0;
-      case 2:
-        return axis == axis.extent() - 1;
-      case 3:
-        return axis >= 1 && axis < axis.extent() - 1;
-      case 4:
-        return axis == 0 || axis >= place;
-      case 5:
         return Expr(axis) <= Expr(other);
-      case 6:
+      case 1:
         return axis + other < place + 3;
-      case 7:
+      case 2:
         return Expr(axis) == Expr(other);
-      case 8:
+      case 3:
         return !(axis * 2 > other + place);
-      case 9: {
+      default: {
         const Tensor data = input(fmt::format("d{}", next_input_++), i32, outer_shape());
         return data.at(outer_values()) == Expr(axis);
       }
-      default:
-        return axis > place;
     }
   }
 

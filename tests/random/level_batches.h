@@ -6,29 +6,24 @@
 // the machine lacks is skipped by name.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dsl/target.h"
-#include "tests/random/test_environment.h"
 
 namespace emulsion {
 
-constexpr const char* kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-constexpr int kLevelCount = 3;
-constexpr int kBatches = 3;  // of each level
+constexpr int kLevelCount = 3;  // x86-64-v2, v3 and v4
+constexpr int kBatches = 3;     // of each level
 
-inline Target level_of(int index) { return Target::parse(kLevels[index % kLevelCount]); }
+Target level_of(int index);
+// The level with one core or two, and for some with a small cache, where windows slide.
+Target machine_of(int index);
+// "Name_v3": of a case that runs at each level.
+std::string name_with_level(const std::string& name, int level);
 
 // Of `count`, or EMULSION_GRAPHS, numbers; of EMULSION_GRAPH alone where that is there.
-inline std::vector<int> batch(int level, int number, int count) {
-  const uint64_t only = number_from("EMULSION_GRAPH", UINT64_MAX);
-  const int all = static_cast<int>(number_from("EMULSION_GRAPHS", static_cast<uint64_t>(count)));
-  std::vector<int> graphs;
-  for (int graph = level + number * kLevelCount; graph < all; graph += kBatches * kLevelCount) {
-    if (only == UINT64_MAX || only == static_cast<uint64_t>(graph)) graphs.push_back(graph);
-  }
-  return graphs;
-}
+std::vector<int> batch(int level, int number, int count);
 
 }  // namespace emulsion
 

@@ -1,5 +1,6 @@
 // Writes a library for each of the first random graphs that may be one, and aot_graphs.inc, the
-// table of them (aot_graphs.h). A graph with a run-time size that no shape gives may not.
+// table of them (aot_graphs.h). A graph with a run-time size that no shape gives may not. Nothing
+// is wrong with a derived schedule.
 
 #include <fmt/format.h>
 
@@ -46,6 +47,8 @@ void make_libraries(const std::string& folder) {
     const std::string name = "aot_graph_" + std::to_string(made);
     try {
       table += make_library(name, index, folder);
+    } catch (const ScheduleError&) {
+      throw;
     } catch (const Error& error) {
       std::fprintf(stderr, "graph %d: %s\n", index, error.what());
       continue;

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,8 +29,10 @@
 #include "passes/differentiate/differentiate.h"
 #include "passes/pipeline.h"
 #include "tests/random/check_recipe.h"
+#include "tests/random/expect_in_children.h"
 #include "tests/random/gradient_programs.h"
 #include "tests/random/guarded_run.h"
+#include "tests/random/level_batches.h"
 #include "tests/random/run_in_children.h"
 #include "tests/random/scattered_gradients.h"
 #include "tests/random/test_environment.h"
@@ -39,32 +40,12 @@
 namespace emulsion {
 namespace {
 
-constexpr const char* kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-constexpr int kLevelCount = 3;
-constexpr int kBatches = 3;  // of each level
 constexpr uint64_t kSeed = 20261128;
 constexpr int kGraphs = 72;
 constexpr int64_t kMostNodesOfTwo = 250;
 constexpr int64_t kMostNodesToCompile = 700;
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
-
-std::vector<int> batch(int level, int number) {
-  const uint64_t only = number_from("EMULSION_GRAPH", UINT64_MAX);
-  const int count = static_cast<int>(number_from("EMULSION_GRAPHS", kGraphs));
-  std::vector<int> graphs;
-  for (int graph = level + number * kLevelCount; graph < count; graph += kBatches * kLevelCount) {
-    if (only == UINT64_MAX || only == static_cast<uint64_t>(graph)) graphs.push_back(graph);
-  }
-  return graphs;
-}
-
-Target target_of(int index) {
-  Target target = Target::parse(kLevels[index % kLevelCount]);
-  target.cores = index / 3 % 2 + 1;
-  if (index / 6 % 3 == 0) target.l2_bytes = 4096;
-  return target;
-}
 
 struct Differentiated {
   Graph graph;                                    // the outputs, then the gradients
@@ -283,7 +264,7 @@ std::string check(uint64_t seed, int index) {
     DeriveOptions options = index % 4 < 2 ? test_options() : DeriveOptions{};
     options.fuse = index % 7 != 6;
     const std::string wrong = compare(problem, rounded ? &*rounded : nullptr, program.runs,
-                                      target_of(index), options, seed);
+                                      machine_of(index), options, seed);
     return wrong.empty() ? "" : fmt::format("{}\n{}", wrong, text);
   } catch (const std::exception& error) {
     return fmt::format("{}\n{}", error.what(), text);
@@ -292,24 +273,13 @@ std::string check(uint64_t seed, int index) {
 
 class RandomComprehensionGradients : public testing::TestWithParam<std::tuple<int, int>> {
  protected:
-  void SetUp() override { SKIP_UNLESS_IT_RUNS(target_of(std::get<0>(GetParam()))); }
+  void SetUp() override { SKIP_UNLESS_IT_RUNS(machine_of(std::get<0>(GetParam()))); }
 };
 
 TEST_P(RandomComprehensionGradients, AreThoseOfEveryPoint) {
   const auto [level, number_of_batch] = GetParam();
-  const std::vector<int> numbers = batch(level, number_of_batch);
-  std::vector<std::function<std::string()>> tasks;
-  tasks.reserve(numbers.size());
-  for (const int number : numbers) {
-    tasks.emplace_back([number] { return check(base_seed(), number); });
-  }
-  start_jit();
-  const std::vector<TaskResult> results = run_in_children(tasks);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].text.empty() && results[i].crash.empty()) continue;
-    ADD_FAILURE() << "EMULSION_SEED=" << base_seed() << " EMULSION_GRAPH=" << numbers[i] << "\n"
-                  << results[i].text << results[i].crash;
-  }
+  expect_nothing_wrong(batch(level, number_of_batch, kGraphs), base_seed(),
+                       [](int index) { return check(base_seed(), index); });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RandomComprehensionGradients,

@@ -15,6 +15,7 @@
 #include "dsl/operators.h"
 #include "dsl/tensor.h"
 #include "tests/random/comprehension_types.h"
+#include "tests/random/place_condition.h"
 #include "tests/random/random_numbers.h"
 
 namespace emulsion {
@@ -291,22 +292,9 @@ class Drawer {
     }
     const Axis& axis = random_.of(axes_);
     const int place = random_.between(0, 9);
-    switch (random_.below(7)) {
-      case 0:
-        return axis < place;
-      case 1:
-        return axis % 2 == 0;
-      case 2:
-        return axis == axis.extent() - 1;
-      case 3:
-        return axis >= 1 && axis < axis.extent() - 1;
-      case 4:
-        return axis == 0 || axis >= place;
-      case 5:
-        return Expr(axis) <= Expr(random_.of(axes_));
-      default:
-        return axis > place;
-    }
+    const int kind = random_.below(kPlaceConditions + 1);
+    return kind == kPlaceConditions ? Expr(axis) <= Expr(random_.of(axes_))
+                                    : place_condition(kind, axis, place);
   }
 
   Value draw_leaf(DType dtype) {

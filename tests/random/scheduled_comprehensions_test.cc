@@ -29,6 +29,7 @@
 #include "passes/lower/lower.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/check_schedule.h"
+#include "tests/random/expect_in_children.h"
 #include "tests/random/level_batches.h"
 #include "tests/random/random_comprehensions.h"
 #include "tests/random/random_schedule.h"
@@ -150,9 +151,7 @@ TEST_P(ScheduledComprehensions, AreComputedAsTheyAreWritten) {
         total.kinds[kind] += count;
       }
     }
-    if (failure.empty()) continue;
-    ADD_FAILURE() << "EMULSION_SEED=" << base_seed() << " EMULSION_GRAPH=" << numbers[i] << "\n"
-                  << failure;
+    if (!failure.empty()) add_failure_of(base_seed(), numbers[i], failure);
   }
   fmt::print("seed {}: {} graphs, {} schedules run, {} too long to be run, {} refusals\n",
              base_seed(), numbers.size(), total.schedules, total.too_long, total.refused);
@@ -277,8 +276,8 @@ INSTANTIATE_TEST_SUITE_P(All, FoundScheduledComprehensions,
                          testing::Combine(testing::ValuesIn(kFound),
                                           testing::Range(0, kLevelCount)),
                          [](const auto& info) {
-                           return fmt::format("{}_v{}", std::get<0>(info.param).name,
-                                              std::get<1>(info.param) + 2);
+                           return name_with_level(std::get<0>(info.param).name,
+                                                  std::get<1>(info.param));
                          });
 
 }  // namespace

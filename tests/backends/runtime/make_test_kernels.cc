@@ -1,6 +1,7 @@
 // Writes the kernels that the runtime's tests link: real ones, because what has to be shown is how
 // Halide's generated code meets our hooks. Compiled as Emulsion compiles kernels: without a
-// runtime, and with assertions, since Halide looks at the result of an allocation only then.
+// runtime, and with assertions, since Halide looks at the result of an allocation only then. With
+// -tsan they tell the thread sanitizer what they read and write.
 
 #include <cstdio>
 #include <exception>
@@ -15,14 +16,14 @@ using Halide::ImageParam;
 using Halide::Target;
 using Halide::Var;
 
-const char* const kFeatures = "-no_bounds_query-no_runtime";
+std::string features = "-no_bounds_query-no_runtime";
 
 // Defined by the test: tells it which thread an iteration runs on, and lets one fail. Returns 0.
 HalideExtern_2(int, emulsion_test_visit, int, int);
 
 void compile(Func func, const ImageParam& input, const std::string& name,
              const std::string& folder) {
-  const Target target(std::string("x86-64-linux") + kFeatures);
+  const Target target("x86-64-linux" + features);
   func.compile_to_static_library(folder + "/" + name, {input}, name, target);
 }
 
@@ -69,7 +70,6 @@ void make_dispatch(const std::string& folder) {
   Func dispatch("emulsion_test_dispatch");  // a multitarget library takes its name from here
   dispatch(x) = input(x) + input(x);
   dispatch.vectorize(x, 16, Halide::TailStrategy::GuardWithIf);
-  const std::string features = kFeatures;
   dispatch.compile_to_multitarget_static_library(
       folder + "/emulsion_test_dispatch", {input},
       {Target("x86-64-linux-avx-avx2-f16c-fma-sse41-avx512-avx512_skylake" + features),
@@ -80,10 +80,11 @@ void make_dispatch(const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: make_test_kernels FOLDER\n");
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: make_test_kernels FOLDER [-tsan]\n");
     return 2;
   }
+  if (argc == 3) features += argv[2];
   try {
     make_twice(argv[1]);
     make_nested(argv[1]);

@@ -1,11 +1,14 @@
-// Everything in the runtime that threads share, from sixteen threads at once, for the thread
-// sanitizer: races_test_thread. What kernels compute is looked at, too.
+// Everything in the runtime that threads share, and kernels, from sixteen threads at once, for the
+// thread sanitizer: races_test_thread, for which the kernels are compiled with it, too. What they
+// compute is looked at as well.
 
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
@@ -15,6 +18,9 @@
 #include "backends/runtime/check_arguments.h"
 #include "backends/runtime/emulsion_runtime.h"
 #include "backends/runtime/kernel_runtime.h"
+#include "tests/backends/runtime/emulsion_test_dispatch.h"
+#include "tests/backends/runtime/emulsion_test_nested.h"
+#include "tests/backends/runtime/emulsion_test_twice.h"
 #include "tests/backends/runtime/test_buffer.h"
 
 namespace emulsion::runtime {
@@ -63,6 +69,50 @@ TEST(Races, ParallelLoopsOfManyThreadsWhileLimitsChange) {
     }
     for (int i = 0; i < 100; ++i) wrong += elements[static_cast<size_t>(i)] != kCalls * i;
   });
+  EXPECT_EQ(wrong, 0);
+}
+
+// Twice what is in a buffer of this shape, by one of the kernels: how many elements are wrong.
+class Doubled {
+ public:
+  explicit Doubled(const std::vector<int>& shape) : in_(kF32, shape), out_(kF32, shape) {
+    for (const int extent : shape) count_ *= extent;
+    for (int i = 0; i < count_; ++i) in_.data<float>()[i] = static_cast<float>(i);
+  }
+
+  int wrong_values(int (*kernel)(halide_buffer_t*, halide_buffer_t*)) {
+    std::fill_n(out_.data<float>(), count_, -1.0f);
+    if (kernel(&in_.raw, &out_.raw) != 0) return count_;
+    int wrong = 0;
+    for (int i = 0; i < count_; ++i) {
+      wrong += out_.data<float>()[i] != 2.0f * static_cast<float>(i);
+    }
+    return wrong;
+  }
+
+ private:
+  int count_ = 1;
+  TestBuffer in_, out_;
+};
+
+TEST(Races, KernelsOfManyThreadsWhileLimitsChange) {
+  std::atomic<int> wrong{0};
+  const int64_t before = emulsion_set_kept_memory(0);
+  from_all_threads([&](int thread) {
+    // Storage that is kept for whoever asks next, and of one thread so large that the system maps
+    // it.
+    const int count = thread == 7 ? 1 << 17 : thread % 2 == 0 ? 2048 : 64 + thread;
+    Doubled rows({count, 8}), planes({5, 6, 7}), line({37 + thread});
+    for (int call = 0; call < kCalls; ++call) {
+      emulsion_set_max_threads((thread + call) % 5);
+      omp_set_num_threads((thread + call / 5) % 4 + 1);
+      if (call % 4 == 0) emulsion_set_kept_memory(int64_t{thread} * call << 14);
+      if (thread != 7 || call % 20 == 0) wrong += rows.wrong_values(emulsion_test_twice);
+      wrong += planes.wrong_values(emulsion_test_nested);
+      wrong += line.wrong_values(emulsion_test_dispatch);
+    }
+  });
+  emulsion_set_kept_memory(before);
   EXPECT_EQ(wrong, 0);
 }
 
@@ -131,3 +181,6 @@ TEST(Races, SemaphoresOfManyThreads) {
 
 }  // namespace
 }  // namespace emulsion::runtime
+
+// Called by the kernels.
+extern "C" int emulsion_test_visit(int /*x*/, int /*y*/) { return 0; }

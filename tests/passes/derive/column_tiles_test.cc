@@ -80,8 +80,27 @@ TEST(ColumnTiles, ThreadsThatShareOneRowHaveTiles) {
   EXPECT_EQ(vectors_of(row, target_of("x86-64-v4", 64)), 8);
 }
 
+Tensor filter(const Extent& columns) {
+  const Axis i("i", columns), k("k", 15);
+  const Tensor x = input("x", f32, {columns + 14}), h = input("h", f32, {15});
+  return compute("s", {i}, sum(k, x(i + k) * h(k)));
+}
+
+// Of windows the last tile starts earlier, too, where few are computed twice.
+TEST(ColumnTiles, SeveralVectorsOfWindows) {
+  const Target target = target_of("x86-64-v4", 1);
+  EXPECT_EQ(vectors_of(filter(20001), target), 4);
+  EXPECT_EQ(vectors_of(filter(20001), target, false), 1);
+  EXPECT_EQ(vectors_of(filter(63), target), 2);
+  EXPECT_EQ(vectors_of(filter(65), target), 1);
+  EXPECT_EQ(vectors_of(filter(10), target), 0);
+}
+
 TEST(ColumnTiles, ComputeWhatTheGraphSays) {
   for (const char* level : kLevels) {
+    for (const int64_t columns : {10, 63, 65, 1001}) {
+      EXPECT_TRUE(derives(Graph(filter(columns)), target_of(level, 1)));
+    }
     for (const int cores : {1, 4}) {
       const Target target = target_of(level, cores);
       for (const int columns : {1, 15, 17, 100, 785, 1024}) {

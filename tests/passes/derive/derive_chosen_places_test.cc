@@ -64,18 +64,19 @@ Tensor chosen_sums(const Extent& classes, DType type, const Extent& rows) {
   return compute("y", {c}, sum(m, select(counts, x(m), constant(type, 0))));
 }
 
-// A vector of terms is compared with each place: as many as it has lanes are worth it.
-TEST(DeriveChosenPlaces, OfElementsFromMorePlacesThanLanesOn) {
+// A vector of terms is compared with each place: three for each of its lanes are worth it, where
+// registers hold their sums (derive_shared_walk.h).
+TEST(DeriveChosenPlaces, OfElementsFromMorePlacesThanRegistersHoldOn) {
   for (const char* level : kLevels) {
     const Target target = target_of(level, 1);
     for (const DType type : {i32, f32, f64}) {
-      const int64_t least = std::max<int64_t>(target.vector_lanes(type) + 1, 4);
+      const int64_t least =
+          std::min<int64_t>(3 * target.vector_lanes(type), target.vector_registers() - 8) + 1;
       EXPECT_FALSE(is_in_memory(chosen_sums(least - 1, type, 500), target)) << level;
       EXPECT_TRUE(is_in_memory(chosen_sums(least, type, 500), target)) << level;
     }
-    const int64_t lanes = target.vector_lanes(i32);
-    EXPECT_FALSE(is_in_memory(histogram(lanes), target));
-    EXPECT_TRUE(is_in_memory(histogram(lanes + 1), target));
+    EXPECT_FALSE(is_in_memory(histogram(target.vector_registers() - 8), target));
+    EXPECT_TRUE(is_in_memory(histogram(target.vector_registers() - 7), target));
   }
 }
 

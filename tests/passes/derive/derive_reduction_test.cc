@@ -455,8 +455,8 @@ Tensor filtered(const Extent& count, int64_t taps) {
 TEST(DeriveReduction, ShortTilesOfOneRowAreTasks) {
   const std::string text = derived(filtered(20001, 15), kFour);
   EXPECT_TRUE(has(text,
-                  "y.split(i, task, tile, 624, shift_inwards)\ny.split(tile, tile, lane, 8)\n"
-                  "y.vectorize(lane)\ny.parallel(task)\n"))
+                  "y.split(i, task, tile, 608, shift_inwards)\ny.split(tile, tile, lane, 32)\n"
+                  "y.split(lane, lane, lane_v, 8)\ny.vectorize(lane_v)\ny.parallel(task)\n"))
       << text;
   EXPECT_TRUE(has(derived(filtered(19456, 15), kFour), "y.split(i, task, tile, 608)\n"));
   EXPECT_TRUE(derives(Graph(filtered(20001, 15)), kFour, {0}));

@@ -281,6 +281,26 @@ TEST(SmallRows, AVectorOfEachElement) {
   EXPECT_THAT(derived(sums_of_turned(kBatch), kTarget), HasSubstr("total.unroll(k)\n"));
 }
 
+// One of 16 elements with 16 steps each and a long body would be compiled for minutes.
+TEST(SmallRows, LongBodiesAreNotWrittenOutForAllElements) {
+  const auto unrolled = [](int terms) {
+    const Tensor x = input("x", f32, {kBatch, 16});
+    const Axis b("b", kBatch), i("i", 16), r("r", 16);
+    Expr body = x(b, r) * x(b, (i + r) % 16);
+    for (int term = 1; term < terms; ++term) body = body + x(b, (i * term + r) % 16);
+    const Tensor y = compute("y", {b, i}, sum(r, body));
+    EXPECT_TRUE(is_alone(y)) << terms;
+    const std::string text = derived(Graph(y), kTarget);
+    const bool steps = text.find("y_acc.unroll(r)") != std::string::npos;
+    const bool elements = text.find("y_acc.unroll(i)") != std::string::npos;
+    EXPECT_TRUE(steps || !elements) << text;
+    return (steps ? 1 : 0) + (elements ? 1 : 0);
+  };
+  EXPECT_EQ(unrolled(1), 2);
+  EXPECT_EQ(unrolled(6), 1);
+  EXPECT_EQ(unrolled(60), 0);
+}
+
 TEST(SmallRows, ThreadsShareTiles) {
   EXPECT_THAT(derived(inverses(1 << 20), target_of("x86-64-v3", 4)),
               HasSubstr("y.parallel(tile)\n"));

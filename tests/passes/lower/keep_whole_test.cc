@@ -99,6 +99,28 @@ TEST(KeepWhole, TwoOutputsOfOneRow) {
   for (const int64_t rows : {0, 1, 4, 7}) EXPECT_TRUE(lowers(graph, schedule, {{"B", rows}}));
 }
 
+// The reader has an axis in front of those that the loops around are made of, and computes all of
+// it in a step.
+TEST(KeepWhole, OfAReaderWithMoreAxesInFront) {
+  for (const char* extent : {"B", "7"}) {
+    const std::string n = extent;
+    const Graph graph =
+        parsed("input x: f32[" + n + "]\nr[n: " + n + "] = x[n] * 2f\ny[c: 3, n: " + n +
+               "] = select(c == 0, r[n], x[n])\noutput r\noutput y\n");
+    for (const char* loops :
+         {"y.reorder(c, n)\nr.compute_at(y, n)\n",
+          "y.split(n, no, ni, 4, predicate)\ny.reorder(ni, c, no)\ny.vectorize(ni)\n"
+          "y.parallel(no)\nr.vectorize(n)\nr.compute_at(y, no)\n"}) {
+      const Schedule schedule = scheduled(graph, loops);
+      for (const int64_t size : {0, 1, 4, 9}) {
+        EXPECT_TRUE(lowers(graph, schedule, {{"B", size}})) << loops;
+      }
+    }
+    EXPECT_THROW(lower(graph, scheduled(graph, "r.compute_at(y, n)\n")), ScheduleError)
+        << "in every step of c";
+  }
+}
+
 TEST(KeepWhole, FusedLoops) {
   const Graph graph = parsed(
       "input x: f32[3, B, 5]\nr[a: 3, b: B, n: 5] = x[a, b, n] * 2f\n"

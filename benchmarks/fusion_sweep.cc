@@ -1,0 +1,195 @@
+// What fusion gains on shapes that nobody chose: programs drawn with a seed (drawn_programs.h),
+// each as derived against the same operation by operation, one after the other.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/interpreter/tensor_value.h"
+#include "benchmarks/drawn_programs.h"
+#include "benchmarks/nest_kernel.h"
+#include "benchmarks/peers/halide_peer.h"
+#include "dsl/error.h"
+#include "dsl/target.h"
+#include "passes/pipeline.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+constexpr char kMeasures[] =
+    "Draws programs of any shape with a seed: the four classical pairs, chains, what follows a\n"
+    "product, norms, softmax, losses, what is kept of rows, attention and MLPs, with a number of\n"
+    "rows that is known or a run-time size. Each is measured as derived, fused, against the same\n"
+    "operation by operation, on one thread, in turns, by the time of that thread's processor. "
+    "What\n"
+    "looks like a loss is measured again, for longer. Where both are one kernel they are counted\n"
+    "and not measured. Of Google Benchmark's options it knows --benchmark_list_tests, no others.";
+
+constexpr char kArguments[] =
+    "COUNT SEED MEGABYTES of the largest tensor, else 100, one for each day, and 8; or\n"
+    "                programs by name: softmax/R240x13 matmul_gelu/4x60x13_of_32";
+
+constexpr double kNeverSlower = 0.97;  // of the unfused kernel's speed
+constexpr double kTolerance = 2e-4;    // exp() and the order of sums
+
+// Of this thread's processor: what others take of it meanwhile does not count.
+double seconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  constexpr double kNano = 1e-9;
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * kNano;
+}
+
+double seconds_of(const Call& call, int64_t calls) {
+  const double start = seconds_now();
+  for (int64_t i = 0; i < calls; ++i) call();
+  return (seconds_now() - start) / static_cast<double>(calls);
+}
+
+// The two kernels of a program, and how long their calls took.
+class Pair {
+ public:
+  Pair(const std::string& name, Call fused, Call unfused)
+      : fused_(std::move(fused)), unfused_(std::move(unfused)) {
+    row_.name = name;
+    row_.unit = "us";
+    row_.peers.push_back({"unfused", {}, 0, kNeverSlower});
+  }
+
+  // In turns whose order changes, so that what disturbs the machine disturbs both.
+  void measure(int repetitions, double seconds) {
+    const double once = std::max(seconds_of(unfused_, 2), 1e-8);
+    const int64_t calls = std::max<int64_t>(static_cast<int64_t>(seconds / once), 1);
+    std::array<std::pair<const Call*, Samples*>, 3> turns = {
+        {{&fused_, &row_.seconds}, {&unfused_, &row_.peers[0].seconds}, {&fused_, &row_.again}}};
+    for (int i = 0; i < repetitions; ++i) {
+      std::shuffle(turns.begin(), turns.end(), engine_);
+      for (const auto& [call, samples] : turns) {
+        (*call)();
+        samples->push_back(seconds_of(*call, calls));
+      }
+    }
+  }
+
+  double ratio() const {
+    Samples fused = row_.seconds;
+    fused.insert(fused.end(), row_.again.begin(), row_.again.end());
+    return quotient(median(row_.peers[0].seconds), median(fused)).value_or(1);
+  }
+  const Row& row() const { return row_; }
+
+ private:
+  Call fused_, unfused_;
+  Row row_;
+  std::mt19937 engine_;
+};
+
+void compare(const std::string& name, const Call& fused, const Call& unfused,
+             const Values& values) {
+  unfused();
+  TensorValues expected;
+  for (const std::string& output : values->outputs) {
+    TensorValue& value = values->by_name.at(output);
+    expected.emplace(output, value);
+    fill_with_poison(&value);
+  }
+  fused();
+  for (const auto& [output, value] : expected) {
+    const auto difference =
+        first_difference(value, values->by_name.at(output), kTolerance, kTolerance);
+    if (difference) fail("{}: fused and unfused differ: {}{}", name, output, *difference);
+  }
+}
+
+struct Measured {
+  Row row;
+  double ratio;
+};
+
+// Nothing where fusion leaves it as it is.
+std::optional<Measured> measure_program(const std::string& name, bool is_quick) {
+  constexpr int kFew = 15, kMany = 100;
+  constexpr double kShort = 3e-4, kLong = 1e-3;
+  const DrawnProgram program = program_named(name);
+  const Target target = Target::host();
+  DeriveOptions one_by_one;
+  one_by_one.fuse = false;
+  const LoopNest fused = run_pipeline(program.graph, target).nest;
+  const LoopNest unfused = run_pipeline(program.graph, target, one_by_one).nest;
+  if (to_string(fused) == to_string(unfused)) return std::nullopt;
+  const Values values = values_of(program.graph, program.sizes);
+  const Call call = kernel_call(fused, values), other = kernel_call(unfused, values);
+  compare(name, call, other, values);
+  Pair pair(name, call, other);
+  pair.measure(kFew, kShort);
+  if (!is_quick && pair.ratio() < 1) pair.measure(kMany, kLong);
+  announce(fmt::format("{:.2f}  {}", pair.ratio(), name));
+  return Measured{pair.row(), pair.ratio()};
+}
+
+int64_t number_of(const std::string& text) {
+  constexpr size_t kMostDigits = 18;
+  const bool is_number =
+      !text.empty() && text.size() <= kMostDigits &&
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!is_number) fail("expected a number, or the name of a program, got {}", text);
+  return std::stoll(text);
+}
+
+std::vector<std::string> names_of(const std::vector<std::string>& arguments) {
+  constexpr int64_t kCount = 100, kMegabytes = 8, kMostMegabytes = 4096;
+  constexpr int64_t kHoursOfDay = 24;
+  if (!arguments.empty() && arguments[0].find('/') != std::string::npos) return arguments;
+  const auto number = [&](size_t at, int64_t otherwise) {
+    return at < arguments.size() ? number_of(arguments[at]) : otherwise;
+  };
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  const int64_t day = std::chrono::duration_cast<std::chrono::hours>(since).count() / kHoursOfDay;
+  const int64_t megabytes = std::clamp<int64_t>(number(2, kMegabytes), 1, kMostMegabytes);
+  return draw_names(static_cast<uint64_t>(number(1, day)), static_cast<size_t>(number(0, kCount)),
+                    megabytes << 20);
+}
+
+Report run(const ProgramOptions& options) {
+  set_halide_threads(HalideThreads::one);
+  const std::vector<std::string> names = names_of(options.arguments);
+  if (options.list) {
+    for (const std::string& name : names) fmt::print("{}\n", name);
+    return {};
+  }
+  Report report;
+  size_t same = 0, lost = 0;
+  for (const std::string& name : names) {
+    report_progress(name);
+    const std::optional<Measured> measured = measure_program(name, options.quick);
+    if (!measured) {
+      ++same;
+      continue;
+    }
+    lost += measured->ratio < kNeverSlower ? 1 : 0;
+    report.rows.push_back(measured->row);
+  }
+  report.notes.push_back(fmt::format(
+      "{} programs: {} are one kernel either way; of {} that were measured {} are below "
+      "{} of the unfused kernel's speed",
+      names.size(), same, report.rows.size(), lost, kNeverSlower));
+  return report;
+}
+
+}  // namespace
+}  // namespace emulsion::benchmarks
+
+int main(int argc, char** argv) {
+  using namespace emulsion::benchmarks;
+  return run_program(argc, argv, {"fusion_sweep", kMeasures, "--quick 100 7 8", run, kArguments});
+}
