@@ -37,7 +37,7 @@ struct Less {
 // a sign and without are the same bits.
 class Terms {
  public:
-  // Adds them to `sums` also: the nodes that the sum is made of.
+  // Adds to `sums` the additions and subtractions that the sum is made of.
   Terms(const Halide::Expr& sum, std::set<const hi::IRNode*>* sums) : sums_(sums) { add(sum, 1); }
 
   bool has_equal() const { return has_equal_; }

@@ -35,8 +35,8 @@ struct ElementLoops {
   int64_t body_nodes = 1;
 };
 
-// The innermost of them, as far as what is then written out stays short: a long body in two loops
-// would be compiled for minutes.
+// Unrolls the innermost loops while the unrolled code has at most kMostNodes nodes: LLVM takes long
+// to compile more.
 void unroll_all(const ElementLoops& of, StageSchedule* stage) {
   constexpr int64_t kMostNodes = 4096;
   size_t first = of.loops.size();

@@ -281,7 +281,7 @@ TEST(SmallRows, AVectorOfEachElement) {
   EXPECT_THAT(derived(sums_of_turned(kBatch), kTarget), HasSubstr("total.unroll(k)\n"));
 }
 
-// One of 16 elements with 16 steps each and a long body would be compiled for minutes.
+// A long body is unrolled in the inner loop only, or in none: the code would be too long for LLVM.
 TEST(SmallRows, LongBodiesAreNotWrittenOutForAllElements) {
   const auto unrolled = [](int terms) {
     const Tensor x = input("x", f32, {kBatch, 16});
