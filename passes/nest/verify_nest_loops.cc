@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "dsl/error.h"
 #include "passes/index/index_table.h"
+#include "passes/nest/axis_pieces.h"
 #include "passes/nest/end_vectors.h"
 #include "passes/nest/map_point.h"
 #include "passes/nest/verify_nest_context.h"
@@ -128,12 +130,68 @@ class LoopsVerifier : public ContextVisitor {
   void visit_loop(const Loop& loop) override { visit_parts({&loop}); }
 
   void visit_parts(const std::vector<const Loop*>& parts) {
-    verify_parts(parts);
+    std::vector<std::vector<const Loop*>> pieces;  // the parts of each
+    for (const Loop* part : parts) {
+      if (pieces.empty() || !(pieces.back().front()->pieces == part->pieces)) pieces.emplace_back();
+      pieces.back().push_back(part);
+    }
+    verify_pieces(pieces);
+    for (const auto& parts_of_piece : pieces) verify_parts(parts_of_piece);
     for (const Loop* part : parts) ContextVisitor::visit_loop(*part);
   }
 
-  // The extents of what is computed of a stage at once.
-  std::vector<Expr> region_of(const Stage& stage) const {
+  // Of the axes that the loop is made of, and of which none around has a piece, all pieces.
+  void verify_pieces(const std::vector<std::vector<const Loop*>>& parts) const {
+    const Loop& loop = *parts.front().front();
+    const Stage& stage = stage_here(loop.stage);
+    const std::vector<AxisPiece> around = pieces_around(stage);
+    const std::set<std::string> of_loop = axes_of_loop(stage, loop.axis);
+    std::vector<std::string> axes = cut_axes(stage);
+    const auto is_other = [&](const std::string& axis) {
+      return of_loop.count(axis) == 0 ||
+             std::any_of(around.begin(), around.end(),
+                         [&](const AxisPiece& piece) { return piece.axis == axis; });
+    };
+    axes.erase(std::remove_if(axes.begin(), axes.end(), is_other), axes.end());
+    const std::vector<std::vector<AxisPiece>> expected = combinations_of_pieces(stage, axes);
+    bool same = expected.size() == parts.size();
+    for (size_t i = 0; same && i < expected.size(); ++i) {
+      same = parts[i].front()->pieces == expected[i];
+    }
+    EMULSION_CHECK(same, "nest {}: loop {} in {} pieces, expected the {} of its axes", nest_.name,
+                   loop.variable(), parts.size(), expected.size());
+    LoopSamples here = samples();
+    for (const std::vector<AxisPiece>& pieces : expected) {
+      for (const AxisPiece& piece : pieces) {
+        const IndexColumn& steps = here.table.values(extent_value(piece.extent), here.runs);
+        for (size_t i = 0; i < steps.size(); ++i) {
+          EMULSION_CHECK(!here.runs[i] || steps[i] >= 0, "nest {}: {} is cut beyond its ends{}",
+                         nest_.name, loop_variable(stage.name, piece.axis),
+                         place_of(here.table, i));
+        }
+      }
+    }
+  }
+
+  // Of the stage, what the loops around are for.
+  std::vector<AxisPiece> pieces_around(const Stage& stage) const {
+    std::vector<AxisPiece> pieces;
+    for (const Loop* loop : loops_) {
+      if (loop->stage == stage.name) {
+        pieces.insert(pieces.end(), loop->pieces.begin(), loop->pieces.end());
+      }
+    }
+    return pieces;
+  }
+
+  // The extents of what is computed of a stage at once, inside loops that are for these pieces.
+  std::vector<Expr> region_of(const Stage& stage, std::vector<AxisPiece> pieces = {}) const {
+    const std::vector<AxisPiece> around = pieces_around(stage);
+    pieces.insert(pieces.end(), around.begin(), around.end());
+    return extents_in_pieces(stage, whole_region_of(stage), pieces);
+  }
+
+  std::vector<Expr> whole_region_of(const Stage& stage) const {
     if (auto window = windows_.find(stage.name); window != windows_.end()) {
       return window->second->computed_extents();
     }
@@ -153,6 +211,10 @@ class LoopsVerifier : public ContextVisitor {
 
   // Where that starts.
   std::vector<Expr> starts_of(const Stage& stage) const {
+    return starts_in_pieces(stage, whole_starts_of(stage), pieces_around(stage));
+  }
+
+  std::vector<Expr> whole_starts_of(const Stage& stage) const {
     if (auto window = windows_.find(stage.name); window != windows_.end()) {
       return window->second->computed_mins();
     }
@@ -231,8 +293,8 @@ class LoopsVerifier : public ContextVisitor {
     if (const Loop* outer = joined_loop(parts)) return verify_joined(loop, *outer);
     const Stage& stage = stage_here(loop.stage);
     LoopSamples here = samples();
-    const IndexColumn whole =
-        here.table.values(loop_extents(stage, region_of(stage)).at(loop.axis), here.runs);
+    const IndexColumn whole = here.table.values(
+        loop_extents(stage, region_of(stage, loop.pieces)).at(loop.axis), here.runs);
     IndexColumn next(here.table.points(), 0);  // the step that the next part is to begin with
     const std::string name = "nest " + nest_.name + ": loop " + loop.variable();
     for (const Loop* part : parts) {
@@ -271,6 +333,9 @@ class LoopsVerifier : public ContextVisitor {
       }
     }
     const Stage& stage = stage_here(uop.stage);
+    const size_t decided = pieces_around(stage).size(), cut = cut_axes(stage).size();
+    EMULSION_CHECK(decided == cut, "nest {}: {} in pieces of {} axes, expected {}", nest_.name,
+                   uop.stage, decided, cut);
     PointMap expected = map_point(stage, uop.part, region_of(stage));
     if (ends_at_domain(stage)) {
       for (size_t d = 0; d < stage.axes.size(); ++d) {
