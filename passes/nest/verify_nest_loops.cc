@@ -11,6 +11,7 @@
 
 #include "dsl/error.h"
 #include "passes/index/index_table.h"
+#include "passes/index/simplify_index.h"
 #include "passes/nest/axis_pieces.h"
 #include "passes/nest/end_vectors.h"
 #include "passes/nest/map_point.h"
@@ -238,12 +239,39 @@ class LoopsVerifier : public ContextVisitor {
     const bool may_end = loop.kind == LoopKind::serial || loop.kind == LoopKind::vectorized ||
                          loop.kind == LoopKind::unrolled;
     if (kept || !may_end) return std::nullopt;
-    if (alloc == allocs_.end()) return vectors_in_tile(loop, stage);
+    if (alloc == allocs_.end()) {
+      const std::optional<Expr> vectors = vectors_in_tile(loop, stage);
+      return vectors ? vectors : rows_in_tile(loop, stage);
+    }
     for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
       Expr rows = extent_value(stage.axes[axis].extent()) - alloc->second->mins[axis];
       if (d == axis) return rows;
       const auto across = vectors_across(stage, axis, nullptr, alloc->second->extents);
       if (across && across->outer == loop.axis) return across->vectors_of(rows);
+    }
+    return rows_in_tile(loop, stage);
+  }
+
+  // The rows of a tile of all the domain, beyond which guards leave out all that is computed.
+  std::optional<Expr> rows_in_tile(const Loop& loop, const Stage& stage) const {
+    for (const LoopTransform& t : stage.transforms) {
+      const std::optional<size_t> axis = axis_index(stage.axes, t.axis);
+      const bool is_tile = t.kind == LoopTransform::Kind::split && t.inner == loop.axis &&
+                           t.tail == Tail::guard && loop.kind == LoopKind::serial;
+      const bool is_whole = std::all_of(
+          stage.transforms.begin(), stage.transforms.end(), [&](const LoopTransform& other) {
+            const bool takes = other.kind == LoopTransform::Kind::fuse
+                                   ? other.outer == loop.axis || other.inner == loop.axis
+                                   : other.axis == loop.axis;
+            return !takes || &other == &t;
+          });
+      if (!is_tile || !axis || !is_whole) continue;
+      if (constant_value(starts_of(stage)[*axis]) != 0) continue;
+      for (const Loop* tiles : loops_) {
+        if (tiles->stage != stage.name || tiles->axis != t.outer) continue;
+        return extent_value(stage.axes[*axis].extent()) -
+               axis_value(tiles->variable()) * int_constant(t.factor);
+      }
     }
     return std::nullopt;
   }
