@@ -191,5 +191,5 @@ Report run(const ProgramOptions& options) {
 
 int main(int argc, char** argv) {
   using namespace emulsion::benchmarks;
-  return run_program(argc, argv, {"fusion_sweep", kMeasures, "100 7 8", run, kArguments});
+  return run_program(argc, argv, {"fusion_sweep", kMeasures, "--quick 100 7 8", run, kArguments});
 }
