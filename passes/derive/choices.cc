@@ -145,6 +145,23 @@ bool is_turned_at_ends(const Op& op, const std::string& axis) {
   });
 }
 
+bool is_clamped_along(const Op& op, const Axis& axis) {
+  if (is_turned_at_ends(op, axis.name())) return true;
+  const auto clamps = [&](const Expr& e) {
+    return (e->op == ExprOp::min || e->op == ExprOp::max) && mentions(e, axis.name()) &&
+           !reads_data(e);
+  };
+  const auto is_held = [&](const Expr& e) {
+    const auto clamped = [&](const Expr& index) { return any_part(index, clamps); };
+    return e->op == ExprOp::read && std::any_of(e->args.begin(), e->args.end(), clamped);
+  };
+  const auto chooses_held = [&](const Expr& e) {
+    return e->op == ExprOp::select && reads_data(e->args[0]) &&
+           (any_part(e->args[1], is_held) || any_part(e->args[2], is_held));
+  };
+  return axis.extent().is_constant() ? any_part(op.body, chooses_held) : any_part(op.body, is_held);
+}
+
 Expr without_clamped_indices(const Expr& read) {
   std::vector<Expr> indices;
   for (const Expr& index : read->args) indices.push_back(without_clamps(index));

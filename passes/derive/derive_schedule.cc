@@ -74,6 +74,20 @@ void derive_sums_and_result(const Op& sums, const Op& result, const Target& targ
   derive_pointwise(result, target, schedule);
 }
 
+// Of a chain behind sums, what is up to a member, and what follows it, each by itself.
+void derive_before_and_behind(const Op& group, size_t end, const Target& target,
+                              const DeriveOptions& options, Schedule* schedule) {
+  Op behind = group;
+  behind.members.erase(behind.members.begin(),
+                       behind.members.begin() + static_cast<std::ptrdiff_t>(end) + 1);
+  for (size_t at = 1; at < end; ++at) (*schedule)[group.members[at]->name].compute_inline();
+  derive_sums_and_result(*group.members.front(), *group.members[end], target, options, schedule);
+  if (behind.members.size() == 1) return derive_points(*behind.members.front(), target, schedule);
+  if (derive_series(behind, target, schedule)) return;
+  inline_members(behind, nullptr, schedule);
+  derive_points(behind, target, schedule);
+}
+
 void derive_group(const Op& group, const Target& target, const DeriveOptions& options,
                   Schedule* schedule) {
   const Op* contraction = nullptr;
@@ -85,7 +99,13 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     for (const OpPtr& member : group.members) derive_op(*member, target, options, schedule);
     return;
   }
-  if (!contraction && derive_series(group, target, schedule)) return;
+  if (contraction ? derive_series_of_product(group, target, options, schedule)
+                  : derive_series(group, target, schedule)) {
+    return;
+  }
+  if (const std::optional<size_t> end = product_before_series(group, target)) {
+    return derive_before_and_behind(group, *end, target, options, schedule);
+  }
   inline_members(group, contraction, schedule);
   if (contraction) {
     return derive_sums_and_result(*contraction, *result, target, options, schedule);

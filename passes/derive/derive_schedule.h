@@ -22,9 +22,9 @@
 //   (derive_pointwise)          blocks where an operand lies across them (transpose); loops cut at
 //                               the borders of what is joined, padded or masked, and of run-time
 //                               rows where neighbours are held at the ends
-//   elementwise chain with two  in parts, over blocks that the first cache holds
-//   series (exp, tanh)
-//   (derive_series)
+//   elementwise chain with two  in parts, over blocks that the first cache holds; behind a product
+//   series (exp, tanh)          of few columns, its tiles for a block of rows, then vectors
+//   (derive_series)             through all of these
 //   elementwise siblings        one loop, over rows or over blocks of a long row, for operations
 //   (derive_siblings)           that read one tensor and do not need one another: it is read once
 //   reshape, transpose, slice   read through (inline), where vectors stay vectors of neighbours; a

@@ -71,8 +71,7 @@ bool are_many_at_a_time(const RowGroup& group, const Target& target) {
 }  // namespace
 
 bool may_end_with_last_row(const RowGroup& group) {
-  return are_first(group) && !keeps_any(group) && !has_results(group) &&
-         sums_of(group.reader()) == nullptr;
+  return are_first(group) && !keeps_any(group) && !has_results(group);
 }
 
 bool are_short_rows(int64_t elements) {

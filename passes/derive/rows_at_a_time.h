@@ -20,9 +20,8 @@ constexpr int64_t kRowsAtATime = 4;
 // vectors lie across them in what there is once in a row, and go through several where one fills
 // none. The last tile has no more rows than are left (end_vectors.h).
 bool are_short_rows(int64_t elements);
-// Whether in that tile no more of them are computed, as far as the group tells: what is kept, and
-// the parts of sums that the reader makes itself, have loops of their own that go on, and what
-// these read would be computed beyond the last row.
+// Whether in that tile no more of them are computed, as far as the group tells: what is kept has
+// loops of its own that go on, and what these read would be computed beyond the last row.
 bool may_end_with_last_row(const RowGroup& group);
 // How many rows fit the L1 cache, with all that is read and computed of them, and at least one;
 // nothing where a run-time size decides.

@@ -8,6 +8,9 @@
 #include <string>
 
 #include "dsl/operators.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/loop_nest.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 #include "tests/passes/derive/row_graphs.h"
@@ -56,16 +59,42 @@ TEST(RowsAtATime, FourLongerOnesOfARunTimeNumber) {
   EXPECT_EQ(rows_of(16 * kBytesOfRow - 1), 4);
 }
 
-// What is kept of each row goes on beyond the last one, and so do the parts of a sum.
-TEST(RowsAtATime, FourShortOnesWhereTheyDoNotEndWithTheLast) {
+// Sums of x and of what x and its greatest are: one value of each row.
+Graph sums_of_squares() {
   const Axis i("i", kSize), k("k", 20), r("r", 20);
   const Tensor x = input("x", f32, {kSize, 20});
   const Tensor top = compute("top", {i}, reduce_max(r, x(i, r)));
   const Tensor e = compute("e", {i, k}, exp(x(i, k) - top(i)));
-  const Graph sums(compute("y", {i}, sum(r, e(i, r) * e(i, r))));
-  const std::string text = derived(sums, target_of("x86-64-v3", 1));
+  return Graph(compute("y", {i}, sum(r, e(i, r) * e(i, r))));
+}
+
+TEST(RowsAtATime, ManyShortOnesWhoseSumsTheLastMakes) {
+  for (const char* level : kLevels) {
+    const std::string text = derived(sums_of_squares(), target_of(level, 1));
+    EXPECT_TRUE(has(text, "y.split(i, i, row, 32, guard)\ny.partition(i)\n")) << text;
+    EXPECT_TRUE(derives(sums_of_squares(), target_of(level, 2), {0, 1, 5, 31, 32, 33, 100}, 1e-5));
+  }
+}
+
+// In the last tile the sums of no more rows are computed than there are, nor what these read.
+TEST(RowsAtATime, TheSumsOfTheLastTileEndWithTheLastRow) {
+  const Target target = target_of("x86-64-v3", 1);
+  const Graph graph = sums_of_squares();
+  const std::string text = to_string(lower(graph, derive_schedule(graph, target)));
+  for (const char* loop : {"for top.i in B % 32\n", "for y.row in B % 32\n"}) {
+    EXPECT_TRUE(has(text, loop)) << text;
+  }
+}
+
+// What is kept of each row goes on beyond the last one.
+TEST(RowsAtATime, FourShortOnesWhereTheyDoNotEndWithTheLast) {
+  const Axis i("i", kSize), k("k", 20), r("r", 20);
+  const Tensor x = input("x", f32, {kSize, 20});
+  const Tensor top = compute("top", {i}, reduce_max(r, x(i, r)));
+  const Graph kept({compute("y", {i, k}, exp(x(i, k) - top(i))), top});
+  const std::string text = derived(kept, target_of("x86-64-v3", 1));
   EXPECT_TRUE(has(text, "y.split(i, i, row, 4, guard)\n")) << text;
-  EXPECT_TRUE(derives(sums, target_of("x86-64-v3", 1), {0, 1, 5, 33}, 1e-5));
+  EXPECT_TRUE(derives(kept, target_of("x86-64-v3", 1), {0, 1, 5, 33}, 1e-5));
 }
 
 // Around each number of rows that a tile, or a vector across them, has.

@@ -252,6 +252,27 @@ TEST(SmallRows, NoSeriesBehindSums) {
   EXPECT_THAT(ends(mul(x, x * 2.0F, "y")), ElementsAre()) << "no sums";
 }
 
+// Of a run-time number of rows it would be computed a few rows at a time otherwise.
+TEST(SmallRows, ASeriesBehindSumsOfARunTimeNumberOfRows) {
+  const auto of = [](const Extent& rows, int columns) {
+    const Tensor x = input("x", f32, {rows, columns}), g = input("g", f32, {columns});
+    return Graph(tanh(rms_norm(x, g), "y"));
+  };
+  const auto is_all_in_lanes = [&](const Extent& rows, int columns) {
+    const Graph grouped = fuse_epilogues(of(rows, columns));
+    const std::vector<RowGroup> groups = small_rows(grouped, kTarget);
+    return groups.size() == 1 && result_of(groups[0].reader()).name == "y";
+  };
+  for (const int columns : {5, 7}) {
+    EXPECT_TRUE(is_all_in_lanes(kBatch, columns)) << columns;
+    for (const char* level : kLevels) {
+      EXPECT_TRUE(derives(of(kBatch, columns), target_of(level, 2), {0, 1, 5, 16, 33}, 1e-5));
+    }
+  }
+  EXPECT_FALSE(is_all_in_lanes(37, 5)) << "known";
+  EXPECT_FALSE(is_all_in_lanes(kBatch, 8)) << "these have vectors";
+}
+
 // A chain of any length is cut into groups.
 TEST(SmallRows, GroupsAreNoLongerThanSoMany) {
   Tensor s = input("s", f32, {kBatch, 2, 2});
