@@ -42,10 +42,7 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
   std::set<std::string> counted;
   const auto add = [&](const Expr& condition) {
     visit(condition, [&](const Expr& e) {
-      const bool compares =
-          e->op == ExprOp::lt || e->op == ExprOp::le || e->op == ExprOp::gt || e->op == ExprOp::ge;
-      const auto is_read = [](const Expr& part) { return part->op == ExprOp::read; };
-      if (!compares || any_part(e, is_read)) return;
+      if (!is_order(e->op) || reads_data(e)) return;
       std::set<std::string> axes;
       visit(e, [&](const Expr& part) {
         if (part->op == ExprOp::axis) axes.insert(part->name);
