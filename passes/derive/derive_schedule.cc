@@ -159,15 +159,10 @@ void derive_choices(const Graph& grouped, const ReadBorders& borders, const Targ
 void derive_with_readers(const Graph& grouped, const Target& target, const DeriveOptions& options,
                          std::unordered_set<const Op*>* done, Schedule* schedule,
                          FusionReport* report) {
-  const std::string pattern = kSharedColumns;
+  FusionReport unread;
+  std::vector<FusionDecision>& decisions = (report ? *report : unread).decisions;
   const auto wants = [&](const std::vector<const Op*>& members) {
-    const std::optional<FusionRefusal> refusal = options.loops({pattern, members});
-    for (size_t i = 1; report != nullptr && i < members.size(); ++i) {
-      report->decisions.push_back({members[i]->name, members[0]->name, !refusal,
-                                   refusal ? refusal->reason : "", pattern,
-                                   refusal && refusal->measured});
-    }
-    return !refusal;
+    return wanted_in_loops(kSharedColumns, members, options.loops, &decisions);
   };
   for (const PointsWithReader& points : points_with_readers(grouped, target, *done, wants)) {
     derive_points_with_reader(points, target, schedule);
@@ -255,23 +250,15 @@ std::vector<Axis> copy_axes(const Op& operand) {
 }
 
 std::string fresh_axis(const Op& op, const std::string& wanted) {
-  auto taken = [&](const std::string& name) {
+  return free_name(wanted, [&](const std::string& name) {
     return axis_index(op.axes, name) || axis_index(op.reduction_axes, name);
-  };
-  const std::string fitting = fitting_name(wanted);
-  std::string name = fitting;
-  for (int i = 1; taken(name); ++i) name = fitting + std::to_string(i);
-  return name;
+  });
 }
 
 std::string fresh_stage(const Schedule& schedule, const std::string& wanted) {
-  const auto is_taken = [&](const std::string& name) {
+  return free_name(wanted, [&](const std::string& name) {
     return schedule.graph().has_name(name) || schedule.find(name) != nullptr;
-  };
-  const std::string fitting = fitting_name(wanted);
-  std::string name = fitting;
-  for (int i = 1; is_taken(name); ++i) name = fitting + std::to_string(i);
-  return name;
+  });
 }
 
 SiblingPolicy wanted_siblings(const DeriveOptions& options, const Target& target) {

@@ -380,5 +380,29 @@ TEST(LoopGroups, WhyNotInLoops) {
             "expected y to be no output of the graph");
 }
 
+TEST(LoopGroups, WhatIsWantedAndNotIsWrittenDown) {
+  const Graph grouped = fuse_epilogues(softmax_by_hand(64, 96));
+  const std::vector<const Op*> members = {op_of(grouped, "y"), op_of(grouped, "total"),
+                                          op_of(grouped, "p")};
+  std::vector<FusionDecision> decisions;
+  EXPECT_TRUE(wanted_in_loops(kSharedRows, members, share_all_loops, &decisions));
+  const auto slower = [](const LoopCandidate&) {
+    FusionRefusal refusal("slower");
+    refusal.measured = true;
+    return refusal;
+  };
+  EXPECT_FALSE(wanted_in_loops(kSharedColumns, members, slower, &decisions));
+  ASSERT_EQ(decisions.size(), 4U) << "y is in no loops of another";
+  for (size_t i = 0; i < decisions.size(); ++i) {
+    const bool fused = i < 2;
+    EXPECT_EQ(decisions[i].producer, i % 2 == 0 ? "total" : "p");
+    EXPECT_EQ(decisions[i].consumer, "y");
+    EXPECT_EQ(decisions[i].fused, fused);
+    EXPECT_EQ(decisions[i].reason, fused ? "" : "slower");
+    EXPECT_EQ(decisions[i].measured, !fused);
+    EXPECT_EQ(decisions[i].pattern, fused ? kSharedRows : kSharedColumns);
+  }
+}
+
 }  // namespace
 }  // namespace emulsion
