@@ -77,7 +77,7 @@ class TurnFinder {
 
   // An index over the axis and run-time sizes, of which a step moves it by one.
   std::optional<Affine> along(const Expr& index) {
-    const std::optional<Affine> sum = affine_of(index);
+    std::optional<Affine> sum = affine_of(index);
     const bool is_along = sum && sum->coefficients.size() == 1 &&
                           sum->coefficients.count(axis_.name()) > 0 &&
                           std::abs(sum->coefficients.at(axis_.name())) == 1;

@@ -103,7 +103,8 @@ class Narrower {
         break;
       }
       case ExprOp::abs: {
-        const Expr a = arg(0), none = int_constant(0);
+        Expr a = arg(0);
+        const Expr none = int_constant(0);
         if (is_at_least(a, none)) return a;
         if (is_at_least(none, a)) return none - a;
         break;

@@ -382,8 +382,8 @@ TEST(LoopGroups, WhyNotInLoops) {
 
 TEST(LoopGroups, WhatIsWantedAndNotIsWrittenDown) {
   const Graph grouped = fuse_epilogues(softmax_by_hand(64, 96));
-  const std::vector<const Op*> members = {op_of(grouped, "y"), op_of(grouped, "total"),
-                                          op_of(grouped, "p")};
+  const std::vector<const Op*> members = {op_of(grouped, "y").get(), op_of(grouped, "total").get(),
+                                          op_of(grouped, "p").get()};
   std::vector<FusionDecision> decisions;
   EXPECT_TRUE(wanted_in_loops(kSharedRows, members, share_all_loops, &decisions));
   const auto slower = [](const LoopCandidate&) {
