@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
@@ -118,6 +119,17 @@ Schedule beside_way(const Op& reader, const AlternativeWay& way, const Schedule&
   Schedule result = schedule.without_directives();
   result[reader.name].alternative(way.condition, reader.name + way.suffix);
   return result;
+}
+
+bool inline_the_same(const Schedule& a, const Schedule& b) {
+  const auto names = [](const Schedule& schedule) {
+    std::set<std::string> inlined;
+    for (const auto& [name, stage] : schedule.stages()) {
+      if (is_inline(stage)) inlined.insert(name);
+    }
+    return inlined;
+  };
+  return names(a) == names(b);
 }
 
 void add_ways(const Op& reader, const std::vector<AlternativeWay>& all, const Schedule& otherwise,

@@ -202,7 +202,7 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
 void derive_apart(const Op& op, const Target& target, const DeriveOptions& options,
                   Schedule* schedule) {
   if (const std::optional<RowGroup> small = small_rows_alone(op, target)) {
-    return derive_rows_in_each_lane(*small, Expr(), target, schedule);
+    return derive_small_rows(*small, target, schedule);
   }
   if (op.kind == OpKind::fused) derive_group(op, target, options, schedule);
   if (op.kind == OpKind::compute) derive_op(op, target, options, schedule);
@@ -321,7 +321,7 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     is_done(members_of(group));
   }
   for (const RowGroup& group : loops.small) {
-    derive_rows_in_each_lane(group, Expr(), target, &schedule);
+    derive_small_rows(group, target, &schedule);
     is_done(members_of(group));
   }
   std::unordered_set<const Op*> computed = done;  // but for sums that wait

@@ -203,7 +203,12 @@ struct ChainBlock {
   std::string reader;
   Axis at;
   int64_t rows;
-  int64_t elements;  // of a row or a piece
+  int64_t elements;              // of a row or a piece
+  bool has_one_between = false;  // an axis of one step, between the rows and the last axis
+
+  const Axis& rows_of(const Op& op) const {
+    return op.axes[op.axes.size() - (has_one_between ? 3 : 2)];
+  }
 };
 
 // Vectors along the rows, or through several of them.
@@ -214,7 +219,12 @@ void vectorize_part(const Parts& parts, size_t first, size_t end, const ChainBlo
   const int64_t lanes = target.vector_lanes(op.dtype);
   if (block.rows > 0 && parts.has_empty_lanes() && parts.is_flat(first, end)) {
     const Axis flat(fresh_axis(op, "flat"), block.rows * block.elements);
-    stage->fuse(rows, along, flat);
+    Axis inner = along;
+    if (block.has_one_between) {
+      inner = Axis(fresh_axis(op, "along"), block.elements);
+      stage->fuse(op.axes[op.axes.size() - 2], along, inner);
+    }
+    stage->fuse(rows, inner, flat);
     vectorize_last(*stage, flat, lanes);
   } else {
     vectorize_last(*stage, along, lanes);
@@ -234,7 +244,7 @@ void derive_stored(const Parts& parts, const std::vector<size_t>& ends, const Ch
       continue;
     }
     const Axis along(op.axes.back().name(), block.elements);
-    const Axis& rows = op.axes.size() > 1 ? op.axes[op.axes.size() - 2] : along;
+    const Axis& rows = op.axes.size() > 1 ? block.rows_of(op) : along;
     vectorize_part(parts, first, at, block, rows, along, target, &stage);
     stage.compute_at(block.reader, block.at);
     first = at + 1;
@@ -337,17 +347,18 @@ bool lies_flat(const Op& op) {
                      [](const OpPtr& member) { return reads_as_it_lies(*member); });
 }
 
-void derive_flat_series(const Op& op, int64_t rows, const std::string& reader, const Axis& row,
-                        const Target& target, Schedule* schedule) {
+void derive_flat_series(const Op& op, const FlatRows& rows, const std::string& reader,
+                        const Axis& at, const Target& target, Schedule* schedule) {
   Parts parts(op, target);
   EMULSION_CHECK(parts.match(), "{} is no chain", op.name);
   const std::vector<size_t> ends = parts.ends();
   const Op& result = parts.member(parts.size() - 1);
-  const ChainBlock block{reader, row, rows, result.shape.back().constant_term()};
+  const ChainBlock block{reader, at, rows.steps, result.shape.back().constant_term(),
+                         rows.has_one_between};
   derive_stored(parts, ends, block, target, schedule);
   const size_t first = ends.empty() ? 0 : ends.back() + 1;
-  vectorize_part(parts, first, parts.size() - 1, block, result.axes[result.axes.size() - 2],
-                 result.axes.back(), target, &(*schedule)[result.name]);
+  vectorize_part(parts, first, parts.size() - 1, block, block.rows_of(result), result.axes.back(),
+                 target, &(*schedule)[result.name]);
 }
 
 }  // namespace emulsion

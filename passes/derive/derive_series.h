@@ -38,9 +38,14 @@ bool derive_series_of_product(const Op& group, const Target& target, const Deriv
 bool has_flat_series(const Op& op, const Target& target);
 // Whether all that it reads lies as it does, or is one value for all points.
 bool lies_flat(const Op& op);
-// Its loops in a loop of a reader, of so many rows.
-void derive_flat_series(const Op& op, int64_t rows, const std::string& reader, const Axis& row,
-                        const Target& target, Schedule* schedule);
+// Its loops in a loop of a reader, of so many steps of the axis before the last; or of the one
+// before that, with one step of the axis between.
+struct FlatRows {
+  int64_t steps;
+  bool has_one_between = false;
+};
+void derive_flat_series(const Op& op, const FlatRows& rows, const std::string& reader,
+                        const Axis& at, const Target& target, Schedule* schedule);
 
 }  // namespace emulsion
 

@@ -7,8 +7,10 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/rows_at_a_time.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
 #include "passes/index/simplify_index.h"
@@ -274,6 +276,19 @@ std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,
     groups.push_back(*std::move(group));
   }
   return groups;
+}
+
+void derive_small_rows(const RowGroup& group, const Target& target, Schedule* schedule) {
+  const Op& reader = result_of(group.reader());
+  const std::optional<FewRows> few = few_rows_in_step(group, target, lanes_apart(reader, target));
+  if (!few || keeps_any(group) || !can_have_ways(reader, *schedule)) {
+    return derive_rows_in_each_lane(group, Expr(), target, schedule);
+  }
+  AlternativeWay way{"_apart", few->condition, schedule->without_directives()};
+  derive_rows_in_each_lane(few->group, Expr(), target, &way.schedule);
+  Schedule otherwise = schedule->without_directives();
+  derive_rows_in_each_lane(group, Expr(), target, &otherwise);
+  add_ways(reader, {way}, otherwise, schedule);
 }
 
 }  // namespace emulsion

@@ -45,8 +45,9 @@ class GuardedEndFinder : public NestVisitor {
     for (Around& one : around_) one.stored_inside.erase(alloc.stage);
   }
 
-  // What it keeps, a later step may read.
+  // What it keeps, a later step may read. Of what is stored whole no step computes any but once.
   void visit_window(const WindowNode& window) override {
+    if (window.is_whole) return NestVisitor::visit_window(window);
     for (const Around& one : around_) others_.insert(one.loop->variable());
     kept_.insert(window.stage);
     NestVisitor::visit_window(window);
@@ -72,7 +73,8 @@ class GuardedEndFinder : public NestVisitor {
       const bool is_all =
           guard.mask == GuardMask::instance || guard.mask == GuardMask::loads_and_stores;
       if (!is_all || guard.condition->op != ExprOp::lt) continue;
-      const Expr &index = guard.condition->args[0], &extent = guard.condition->args[1];
+      const Expr index = without_single_steps(guard.condition->args[0], loop);
+      const Expr& extent = guard.condition->args[1];
       const std::optional<Affine> affine = affine_of(index);
       const std::optional<Extent> domain = as_extent(extent);
       if (!affine || !domain) continue;
@@ -89,8 +91,21 @@ class GuardedEndFinder : public NestVisitor {
     return std::nullopt;
   }
 
+  // Other loops that take one step are there as 0.
+  Expr without_single_steps(const Expr& index, const Loop& loop) const {
+    return simplify_index(substitute_axes(index, [&](const std::string& name) {
+      const bool is_single = std::any_of(around_.begin(), around_.end(), [&](const Around& one) {
+        return one.loop != &loop && one.loop->variable() == name &&
+               constant_value(one.loop->min) == 0 && constant_value(one.loop->extent) == 1;
+      });
+      return is_single ? int_constant(0) : Expr();
+    }));
+  }
+
   static bool is_same(const GuardedEnd& a, const GuardedEnd& b) {
-    return equal(a.steps, b.steps) && equal(a.index, b.index) && equal(a.extent, b.extent);
+    const Affine of_a = affine_of(a.index).value(), of_b = affine_of(b.index).value();
+    return equal(a.steps, b.steps) && of_a.coefficients == of_b.coefficients &&
+           of_a.offset == of_b.offset && equal(a.extent, b.extent);
   }
 
   const std::string& variable_;

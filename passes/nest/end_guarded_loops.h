@@ -25,7 +25,7 @@ struct GuardedEnd {
 
 // Those in the body of a loop that takes at most one step, at which `variable` is `step`; by the
 // variables of the loops. Serial ones, in which all that is stored for what is outside of them has
-// such a guard, the same everywhere.
+// such a guard, the same everywhere; also what is kept whole, of which no other step computes any.
 std::map<std::string, GuardedEnd> guarded_ends(const NodePtr& body, const std::string& variable,
                                                const Expr& step);
 

@@ -235,10 +235,15 @@ class LoopsVerifier : public ContextVisitor {
   std::optional<Expr> steps_in_domain(const Loop& loop, const Stage& stage) const {
     const std::optional<size_t> d = untransformed_axis(nest_, loop);
     const auto alloc = allocs_.find(stage.name);
-    const bool kept = windows_.count(stage.name) > 0;
+    const bool whole = ends_at_domain(stage);
+    const bool kept = windows_.count(stage.name) > 0 && !whole;
     const bool may_end = loop.kind == LoopKind::serial || loop.kind == LoopKind::vectorized ||
                          loop.kind == LoopKind::unrolled;
     if (kept || !may_end) return std::nullopt;
+    if (whole) {
+      return d ? std::optional(extent_value(stage.axes[*d].extent()) - starts_of(stage)[*d])
+               : std::nullopt;
+    }
     if (alloc == allocs_.end()) {
       const std::optional<Expr> vectors = vectors_in_tile(loop, stage);
       return vectors ? vectors : rows_in_tile(loop, stage);

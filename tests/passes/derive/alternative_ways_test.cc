@@ -169,5 +169,16 @@ TEST(AlternativeWays, OfOneConditionTheFirst) {
   }
 }
 
+TEST(AlternativeWays, WhetherTheyInlineTheSame) {
+  const Graph graph = doubled();
+  Schedule none(graph), inlined(graph), both(graph);
+  none["s"].compute_at("y", kRow);
+  inlined["s"].compute_inline();
+  both["s"].compute_inline();
+  both["y"].vectorize(kRow, 4);
+  EXPECT_TRUE(inline_the_same(inlined, both) && inline_the_same(none, none));
+  EXPECT_FALSE(inline_the_same(none, inlined) || inline_the_same(both, none));
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -91,7 +91,7 @@ TEST(LoopGroups, NotAResultOfOtherRows) {
       "  z[i: 16, k: 96] = x[i, k] + 1f\n"
       "  y[i: 16, k: 96] = x[i, k] - s[i]\n"
       "}\noutput y\noutput z\n";
-  EXPECT_NE(schedule_of(text).find("\nz.compute_at(y, k)\n"), std::string::npos);
+  EXPECT_NE(schedule_of(text).find("\nz.compute_at(y, i)\n"), std::string::npos);
   std::string other = text;
   other.replace(other.find("z[i: 16"), 7, "z[i: 12");
   EXPECT_ERROR(schedule_of(other),

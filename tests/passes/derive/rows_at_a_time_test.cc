@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "dsl/operators.h"
 #include "passes/derive/derive_schedule.h"
@@ -313,6 +314,63 @@ TEST(RowsAtATime, OtherLastRowsDoNotStartEarlier) {
   const Tensor p = softmax(x, -1, "p");
   const Graph kept({p, relu(p, "y")});
   EXPECT_EQ(text_of(kept, 1).find("row, 61, shift_inwards"), std::string::npos);
+}
+
+// Rows inside another axis.
+std::vector<Graph> rows_in_steps(const Extent& steps, int64_t columns) {
+  const Tensor x = input("x", f32, {steps, kSize, columns}), g = input("g", f32, {columns});
+  const Tensor p = exp(x - reduce_max(x, {2}, true));
+  return {
+      Graph(softmax(x, -1, "y")),       Graph(rms_norm(x, g)),
+      Graph(gelu(layer_norm(x, g, g))), Graph(layer_norm(gelu(x), g, g)),
+      Graph(relu(mean(x, {2}))),        Graph(log(sum(p, {2}, true)) + reduce_max(x, {2}, true))};
+}
+
+TEST(RowsAtATime, SeveralStepsThatHaveFewRows) {
+  const auto text_of = [](const Extent& steps, const Extent& rows, int64_t columns) {
+    const Tensor x = input("x", f32, {steps, rows, columns});
+    return derived(Graph(softmax(x, -1, "y")), target_of("x86-64-v3", 1));
+  };
+  const std::string text = text_of(40, kSize, 16);
+  EXPECT_TRUE(has(text, "\ny.alternative(B <= 16, y_apart)\n")) << text;
+  EXPECT_TRUE(has(text, "y_apart.split(i0, i0, row, 40)\ny_apart.reorder(row, i1)\n")) << text;
+  EXPECT_TRUE(has(text, ".compute_at(y_apart, i1)\n")) << text;
+  EXPECT_TRUE(has(text, "y.split(i1, i1, row, 32, guard)\n")) << text;
+  EXPECT_TRUE(has(text_of(20, kSize, 16), "(B <= 10, y_apart)\n"));
+  EXPECT_TRUE(has(text_of(Extent::size("N"), kSize, 16), "(B <= 16 && N >= 32, y_apart)\n"));
+  EXPECT_FALSE(has(text_of(7, kSize, 16), "_apart")) << "few steps";
+  EXPECT_FALSE(has(text_of(40, 5, 16), "_apart")) << "a known number of rows";
+  EXPECT_FALSE(has(text_of(40, kSize + 17, 16), "_apart")) << "never few";
+  EXPECT_FALSE(has(text_of(40, kSize, 129), "_apart")) << "long rows";
+}
+
+TEST(RowsAtATime, StepsThatHaveFewRowsAreRight) {
+  for (const char* level : kLevels) {
+    for (const int steps : {8, 37, 100}) {
+      for (const Graph& graph : rows_in_steps(steps, steps == 37 ? 20 : 13)) {
+        const Target target = target_of(level, steps == 37 ? 64 : 2);
+        EXPECT_TRUE(has(derived(graph, target), "_apart"));
+        EXPECT_TRUE(derives(graph, target, {0, 1, 2, 5, 17}, 1e-4)) << level << " " << steps;
+      }
+    }
+    for (const Graph& graph : rows_in_steps(Extent::size("N"), 20)) {
+      const Schedule schedule = derive_schedule(graph, target_of(level, 2));
+      for (const int64_t steps : {31, 32, 50}) {
+        EXPECT_TRUE(lowers(graph, schedule, {{"B", 3}, {"N", steps}}, 1e-4)) << level;
+      }
+    }
+  }
+}
+
+// As many as there are at most decide.
+TEST(RowsAtATime, ThreadsWhereStepsWithFewRowsAreMany) {
+  const auto text_of = [](int64_t steps) {
+    const Tensor x = input("x", f32, {steps, kSize, 16});
+    return derived(Graph(softmax(x, -1, "y")), target_of("x86-64-v3", 4));
+  };
+  EXPECT_FALSE(has(text_of(40), "y_apart.parallel"));
+  EXPECT_TRUE(has(text_of(40), "y.parallel"));
+  EXPECT_TRUE(has(text_of(100000), "y_apart.parallel"));
 }
 
 }  // namespace

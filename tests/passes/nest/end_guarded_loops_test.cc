@@ -90,6 +90,28 @@ TEST(EndGuardedLoops, OnlySerialOnes) {
   EXPECT_TRUE(is_right_for_any_size(schedule));
 }
 
+// What is stored whole is computed once, and none beyond its end: s, an output too, of sums of the
+// rows of q that have no guards.
+TEST(EndGuardedLoops, WhatIsKeptEndsToo) {
+  const Axis i("i", kRowCount), k("k", 3), r("r", 3);
+  const Tensor q = compute("q", {i, k}, input("x", f32, {kRowCount, 3})(i, k) * 2.0f);
+  const Tensor t = compute("t", {i}, sum(r, q(i, r))), s = compute("s", {i}, t(i) + 1.0f);
+  for (const Axis& at : {kInTile, kTile}) {
+    Schedule schedule(Graph({compute("y", {i}, s(i) * 3.0f), s}));
+    schedule["y"].split(i, kTile, kInTile, 8, Tail::guard);
+    schedule["s"].compute_at("y", at);
+    schedule["t"].compute_at("s", i);
+    schedule["q"].compute_at("y", kTile);
+    const std::string part = last_part(schedule);
+    EXPECT_TRUE(stands_in(part, "part s[")) << part;
+    EXPECT_TRUE(stands_in(part, "for q.i in B % 8\n")) << part;
+    const char* rows =
+        at.name() == kTile.name() ? "for s.i in B % 8\n" : "for y.in_tile in B % 8\n";
+    EXPECT_TRUE(stands_in(part, rows)) << part;
+    EXPECT_TRUE(is_right_for_any_size(schedule));
+  }
+}
+
 NodePtr store(const std::string& stage, std::vector<Guard> guards) {
   UopNode uop;
   uop.kind = UopKind::store;
