@@ -34,7 +34,7 @@ namespace emulsion {
 namespace {
 
 constexpr uint64_t kSeed = 20261121;
-constexpr int kGraphs = 64;  // of operators, and for each two of them one of comprehensions
+constexpr int kGraphs = 96;  // of operators, and for each two of them one of comprehensions
 constexpr int64_t kMostSteps = 1000;  // of one comprehension
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }

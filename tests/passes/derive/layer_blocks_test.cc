@@ -18,6 +18,7 @@
 #include "passes/lower/lower.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
+#include "tests/passes/derive/layer_graphs.h"
 #include "tests/passes/op_of.h"
 
 namespace emulsion {
@@ -30,23 +31,6 @@ const Extent kSize = Extent::size("B");
 const Target kV3 = Target::parse("x86-64-v3,cores=1,l2=524288");
 // Of which a few small layers are more than one cache holds.
 const Target kSmall = Target::parse("x86-64-v3,cores=1,l2=8192");
-
-Tensor rows_of(const Extent& rows, int64_t width, DType type = f32) {
-  return input("x", type, {rows, width});
-}
-
-// relu(x w + b), with the name of the layer behind those of its weights.
-Tensor layer(const Tensor& x, const std::string& name, int64_t width) {
-  const DType type = x.dtype();
-  const Tensor w = weight("w" + name, type, {x.shape().back(), width});
-  return relu(add(matmul(x, w, "p" + name), weight("b" + name, type, {width}), "s" + name), name);
-}
-
-Tensor mlp(const Extent& rows, int64_t width, int layers = 3, DType type = f32) {
-  Tensor y = rows_of(rows, width, type);
-  for (int i = 1; i <= layers; ++i) y = layer(y, "y" + std::to_string(i), width);
-  return y;
-}
 
 struct Found {
   explicit Found(const Graph& graph, const Target& target = kV3, const Names& taken = {})
@@ -381,49 +365,6 @@ TEST(DeriveLayerBlocks, OneRowThatIsLeftIsComputedByItself) {
   }
 }
 
-// Weights of 48 KiB, more than the first cache holds.
-TEST(DeriveLayerBlocks, ManyRowsOfARunTimeNumberAreSeveralTiles) {
-  const std::string text = derived(mlp(kSize, 64), kV3);
-  for (const char* line :
-       {"y3.alternative(B >= 384, y3_many)\n", "y3.split(i0, block, i0, 6, guard)\n",
-        "y3_many.split(i0, block, i0, 48, guard)\n", "y2_many.compute_at(y3_many, block)\n",
-        "py1_many.compute_at(y1_many, tile)\n"}) {
-    EXPECT_TRUE(has(text, line)) << line << text;
-  }
-  const size_t first = text.find(".pack(wy2, ");
-  ASSERT_NE(first, std::string::npos);
-  EXPECT_EQ(text.find(".pack(wy2, ", first + 1), std::string::npos) << "packed once: " << text;
-  const std::string threads = derived(mlp(kSize, 64), Target::parse("x86-64-v3,cores=8,l2=524288"));
-  EXPECT_THAT(threads, HasSubstr("y3.alternative(B >= 1536, y3_many)\n"));
-  EXPECT_THAT(threads, HasSubstr("y3_many.parallel(block)\n"));
-}
-
-TEST(DeriveLayerBlocks, NotSeveralTilesOfWeightsThatTheFirstCacheHolds) {
-  const Target holds = Target::parse("x86-64-v3,cores=1,l1=49152,l2=524288");
-  const Target lacks = Target::parse("x86-64-v3,cores=1,l1=49151,l2=524288");
-  EXPECT_FALSE(has(derived(mlp(kSize, 64), holds), "_many"));
-  EXPECT_TRUE(has(derived(mlp(kSize, 64), lacks), "_many"));
-}
-
-TEST(DeriveLayerBlocks, NotSeveralTilesWhereTheSecondCacheHoldsTwoAtMost) {
-  // A row of three layers of 64 has 768 bytes, and a tile six rows.
-  const Target two = Target::parse("x86-64-v3,cores=1,l1=1024,l2=98304");
-  ASSERT_TRUE(has(derived(mlp(kSize, 64), two), "y2.compute_at(y3, block)\n"));
-  EXPECT_TRUE(has(derived(mlp(kSize, 64), two), "_many"));
-  const Tensor wide = layer(rows_of(kSize, 8), "h", 480);
-  const Target less = Target::parse("x86-64-v3,cores=1,l1=1024,l2=81920");
-  const std::string text = derived(layer(wide, "y", 8), less);
-  EXPECT_TRUE(has(text, "h.compute_at(y, block)\n")) << text;
-  EXPECT_FALSE(has(text, "_many")) << text;
-}
-
-TEST(DeriveLayerBlocks, NotSeveralTilesOfAnOutputThatIsReadOn) {
-  const Tensor y = layer(layer(rows_of(kSize, 64), "h", 128), "y", 64);
-  const std::string text = derived(sum(y, {0}, false, "total"), kV3);
-  EXPECT_TRUE(has(text, "h.compute_at(y, block)\n")) << text;
-  EXPECT_FALSE(has(text, "_many")) << text;
-}
-
 TEST(DeriveLayerBlocks, OfANumberOfRowsNoneIsByItself) {
   EXPECT_FALSE(has(derived(mlp(65536, 64), kV3), "partition(block)"));
   EXPECT_TRUE(has(derived(mlp(kSize, 64), kV3), "partition(block)"));
@@ -461,19 +402,6 @@ TEST_P(ComputesLayers, OfAnyNumber) {
   }
 }
 
-// The last of eight blocks and more has one row, all, or some.
-TEST_P(ComputesLayers, OfManyRowsOfAnyNumber) {
-  for (const int cores : {1, 2}) {
-    Target small = target(cores);
-    small.l1_bytes = 512;
-    for (const Graph& graph : {Graph(mlp(kSize, 16, 2)), Graph(mlp(kSize, 9, 3)),
-                               Graph(layer(layer(rows_of(kSize, 7), "h", 21), "y", 5))}) {
-      ASSERT_TRUE(has(to_string(derive_schedule(graph, small)), "_many"));
-      EXPECT_TRUE(derives(graph, small, {0, 1, 127, 128, 129, 150}));
-    }
-  }
-}
-
 TEST_P(ComputesLayers, OfManyMatrices) {
   const Tensor x = input("x", f32, {3, kSize, 12});
   const Graph graph(layer(layer(x, "h", 10), "y", 9));
@@ -500,11 +428,6 @@ TEST_P(ComputesLayers, OfOnePackedLayoutForSeveralTargets) {
   for (const char* first : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     const std::vector<Schedule> schedules =
         derive_schedules(graph, {Target::parse(first), target(2)});
-    Target small = target(2);
-    small.l1_bytes = 512;
-    for (const Schedule& schedule : derive_schedules(graph, {Target::parse(first), small})) {
-      EXPECT_TRUE(lowers(graph, schedule, {{"B", 130}})) << first;
-    }
     for (const Schedule& schedule : schedules) {
       EXPECT_TRUE(has(to_string(schedule), "y1.compute_at(y2, block)\n")) << to_string(schedule);
       EXPECT_TRUE(lowers(graph, schedule, {{"B", 13}})) << first;
