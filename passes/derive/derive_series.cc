@@ -180,11 +180,12 @@ std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t most)
   return best;
 }
 
-// The same of a product and what follows it, of a known number of rows: whole register tiles of
-// rows, of which few are computed again, since the last block starts earlier.
+// The same of a product and what follows it, of a known number of rows: all of a few rows, or whole
+// register tiles of them, of which few are computed again, since the last block starts earlier.
 int64_t rows_of_product_block(const Op& product, int64_t all, const Target& target) {
   const int64_t wanted =
       std::max<int64_t>(kBlock / product.shape.back().constant_term(), kLeastRowsOfBlock);
+  if (all <= 3 * wanted / 2) return all;
   const int64_t tile = tile_of_block(product, wanted, target).rows;
   int64_t best = 0, least = 0;
   for (int64_t block = (3 * wanted / 2) / tile * tile; block > 0; block -= tile) {
