@@ -356,9 +356,10 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
   if (!blocks.many || !can_have_ways(last, *schedule)) {
     return derive_blocks_of(blocks.block, blocks, target, options, schedule);
   }
-  Schedule fewer = schedule->without_directives();
-  derive_blocks_of(blocks.block, blocks, target, options, &fewer);
   DeriveOptions same_layout = options;
+  keep_layout(*schedule, &same_layout);  // of weights that others packed
+  Schedule fewer = schedule->without_directives();
+  derive_blocks_of(blocks.block, blocks, target, same_layout, &fewer);
   keep_layout(fewer, &same_layout);
   const Expr rows = extent_value(rows_in_blocks(blocks.layers));
   AlternativeWay many{"_many", rows >= int_constant(blocks.many->least),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
@@ -82,6 +83,28 @@ TEST_P(ComputesManyRows, OfLayers) {
       EXPECT_TRUE(derives(graph, target(cores), {0, 1, 127, 128, 129, 150}));
     }
   }
+}
+
+// Two networks of the same weights: what one has packed the other finds so.
+TEST_P(ComputesManyRows, OfWeightsThatAreShared) {
+  bool have_many = false;
+  for (const int width : {16, 20}) {
+    const Tensor w1 = weight("w1", f32, {width, width}), w2 = weight("w2", f32, {width, width});
+    const auto network = [&](const std::string& name, const Extent& rows) {
+      const Tensor x = input("x" + name, f32, {rows, width});
+      return matmul(relu(matmul(x, w1), "h" + name), w2, name);
+    };
+    const Graph graph(std::vector<Tensor>{network("y", kSize), network("z", Extent::size("C")),
+                                          network("v", 130)});
+    for (const int cores : {1, 2}) {
+      const Schedule schedule = derive_schedule(graph, target(cores));
+      have_many = have_many || has(to_string(schedule), "_many");
+      for (const int64_t rows : {1, 400}) {
+        EXPECT_TRUE(lowers(graph, schedule, {{"B", rows}, {"C", 401 - rows}})) << width;
+      }
+    }
+  }
+  EXPECT_TRUE(have_many);
 }
 
 // Whatever the target whose panels they are.
