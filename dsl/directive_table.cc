@@ -121,6 +121,8 @@ constexpr DirectiveForm row(DirectiveKind kind) {
               Scope::stage,
               {{{Argument::condition, "condition"}, kNewStage}},
               Change::alternative};
+    case DirectiveKind::cut:
+      return {"cut", "Cut", Scope::loop, {{kStoredAxis, {Argument::index, "index"}}}};
   }
   return {};
 }
@@ -184,6 +186,7 @@ bool is_axis(ArgumentKind kind) {
     case Argument::tail:
     case Argument::memory:
     case Argument::condition:
+    case Argument::index:
       return false;
   }
   return false;

@@ -58,6 +58,7 @@ enum class ArgumentKind : uint8_t {
   tail,  // last, and may be left out
   memory,
   condition,
+  index,  // of an axis, over run-time sizes; last
 };
 
 struct DirectiveArgument {

@@ -64,11 +64,6 @@ void require_computable(const std::string& op, int argument, DType dtype) {
   }
 }
 
-bool is_comparison(ExprOp op) {
-  return op == ExprOp::eq || op == ExprOp::ne || op == ExprOp::lt || op == ExprOp::le ||
-         op == ExprOp::gt || op == ExprOp::ge;
-}
-
 bool is_logical(ExprOp op) { return op == ExprOp::logical_and || op == ExprOp::logical_or; }
 
 Expr reduce(Combiner combiner, std::vector<Axis> axes, Expr body) {
@@ -94,6 +89,12 @@ Expr reduce(Combiner combiner, std::vector<Axis> axes, Expr body) {
 }
 
 }  // namespace
+
+bool is_order(ExprOp op) {
+  return op == ExprOp::lt || op == ExprOp::le || op == ExprOp::gt || op == ExprOp::ge;
+}
+
+bool is_comparison(ExprOp op) { return is_order(op) || op == ExprOp::eq || op == ExprOp::ne; }
 
 // An expression owns its arguments, and an operation what it reads: letting go of the last of a
 // hundred thousand in a row would go that deep into the stack. So the first release on a thread

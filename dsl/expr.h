@@ -82,6 +82,11 @@ enum class ExprOp : uint8_t {
   reduce,
 };
 
+// eq, ne, lt, le, gt, ge: of any type, the result is a bool.
+bool is_comparison(ExprOp op);
+// Those of them that depend on which side is larger: lt, le, gt, ge.
+bool is_order(ExprOp op);
+
 enum class Combiner : uint8_t { none, sum, product, min, max };
 
 // A named index. In a comprehension it has an extent; as the name of a loop in a schedule it needs

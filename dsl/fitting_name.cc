@@ -11,4 +11,12 @@ std::string fitting_name(std::string wanted) {
   return wanted;
 }
 
+std::string free_name(const std::string& wanted,
+                      const std::function<bool(const std::string& name)>& is_taken) {
+  const std::string fitting = fitting_name(wanted);
+  std::string name = fitting;
+  for (int i = 1; is_taken(name); ++i) name = fitting + std::to_string(i);
+  return name;
+}
+
 }  // namespace emulsion

@@ -49,6 +49,7 @@ void check_condition(const Expr& condition, const std::string& directive) {
 bool Directive::operator==(const Directive& other) const {
   return kind == other.kind && axes == other.axes && factor == other.factor && tail == other.tail &&
          memory == other.memory && target == other.target && operand == other.operand &&
+         at == other.at &&
          (equal(condition, other.condition) ||
           (!condition.defined() && !other.condition.defined()));
 }
@@ -124,6 +125,9 @@ std::string to_string(const Directive& d) {
       case ArgumentKind::condition:
         parts.push_back(to_string(d.condition));
         break;
+      case ArgumentKind::index:
+        parts.push_back(d.at.to_string());
+        break;
     }
   }
   return fmt::format("{}({})", to_string(d.kind), fmt::join(parts, ", "));
@@ -186,6 +190,12 @@ StageSchedule& StageSchedule::parallel(const Axis& axis) {
 
 StageSchedule& StageSchedule::partition(const Axis& axis) {
   return add(make(DirectiveKind::partition, {axis.name()}));
+}
+
+StageSchedule& StageSchedule::cut(const Axis& axis, const Extent& at) {
+  Directive directive = make(DirectiveKind::cut, {axis.name()});
+  directive.at = at;
+  return add(std::move(directive));
 }
 
 StageSchedule& StageSchedule::tensorize(const Axis& axis) {

@@ -101,8 +101,9 @@ enum class DirectiveKind : uint8_t {
   partition,        // axes: axis
   store_in_output,  // target op: an output
   alternative,      // condition: over run-time sizes; target: name of the new stage
+  cut,              // axes: axis of the operation as it was written; at
 };
-constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::alternative) + 1;
+constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::cut) + 1;
 
 struct Directive {
   DirectiveKind kind;
@@ -114,6 +115,7 @@ struct Directive {
   std::string operand;  // an input, a weight or an operation that this one reads
 
   Expr condition;  // over run-time sizes
+  Extent at;       // an index of an axis
 
   // Where it was read from, for errors: "line 4", "schedule y.schedule: line 4",
   // "schedule JSON: /directives/3".
@@ -166,6 +168,14 @@ class StageSchedule {
   // is computed (concat, pad), pieces with one choice each. Where nothing can be spared it stays as
   // it is. Halide: partition(m, Partition::Always).
   StageSchedule& partition(const Axis& axis);
+  // for n in N            ->  for n in C: ..; for n in N - C: ..     by cut(n, C)
+  // The axis in two pieces, before and from index `at`, which is inside it whatever the sizes are;
+  // again, in more. Whatever else is said of the axis, before or behind, holds for the loops of
+  // each piece: by split(n, no, ni, 8) each has tiles of its own. What a select decides by the
+  // piece is decided, and clamps that do nothing there are left out. Nothing else is computed in
+  // these loops. Of an operation that is no reduction. Halide has no such directive (Exo:
+  // cut_loop).
+  StageSchedule& cut(const Axis& axis, const Extent& at);
   // for mo: for mi: for ni  ->  for mo: tile mi: tile ni    by tensorize(mi)
   // The loop and all of this operation's loops inside it are one uOp of a tile machine: one Load,
   // Execute or Store of a tile. Their extents are numbers, and nothing else is computed inside.
@@ -287,8 +297,8 @@ class StageSchedule {
   // What stands behind it holds only where `condition` does; that case starts from a copy of what
   // stands in front of the first specialize. Of several, the first that holds is taken. Only
   // directives on loops may stand behind it: split, tile, fuse, reorder, vectorize, unroll,
-  // parallel, partition. In the specialization a size is what the condition says: after B == 4 a
-  // loop in B may be unrolled, after B >= 16 a split by 16 may shift inwards, after B % 8 == 0 a
+  // parallel, partition, cut. In the specialization a size is what the condition says: after B == 4
+  // a loop in B may be unrolled, after B >= 16 a split by 16 may shift inwards, after B % 8 == 0 a
   // split by 8 needs no tail. `condition`: comparisons of run-time sizes, as expressions
   // (size_value("B") == 1). Halide: y.specialize(condition), which returns the specialization.
   StageSchedule& specialize(const Expr& condition);

@@ -41,7 +41,8 @@ class StageStep {
         me_(stages->at(name)) {}
 
   void apply() {
-    if (has_argument(directive_.kind, ArgumentKind::condition)) check_sizes();
+    if (has_argument(directive_.kind, ArgumentKind::condition)) check_condition_sizes();
+    for (const auto& [size, coefficient] : directive_.at.coefficients()) check_size(size);
     me_.apply(directive_);
     if (makes_stage(directive_.kind)) require_new_stage();
     switch (form_of(directive_.kind).change) {
@@ -62,20 +63,23 @@ class StageStep {
   }
 
  private:
-  void check_sizes() const {
+  void check_condition_sizes() const {
     try {
       check_condition(directive_.condition, to_string(directive_.kind));
     } catch (const ScheduleError& error) {
       throw ScheduleRefusal(name_, directive_, error.what());
     }
-    const std::vector<std::string>& sizes = graph_.sizes();
     visit(directive_.condition, [&](const Expr& e) {
-      if (e->op == ExprOp::size && !contains(sizes, e->name)) {
-        refuse(name_, directive_,
-               fmt::format("expected a run-time size of the graph ({}), got {}", list_names(sizes),
-                           e->name));
-      }
+      if (e->op == ExprOp::size) check_size(e->name);
     });
+  }
+
+  void check_size(const std::string& size) const {
+    const std::vector<std::string>& sizes = graph_.sizes();
+    if (contains(sizes, size)) return;
+    refuse(
+        name_, directive_,
+        fmt::format("expected a run-time size of the graph ({}), got {}", list_names(sizes), size));
   }
 
   void check_weight() const {

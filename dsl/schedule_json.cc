@@ -55,6 +55,8 @@ const char* field_of(ArgumentKind kind) {
       return "memory_type";
     case ArgumentKind::condition:
       return "condition";
+    case ArgumentKind::index:
+      return "at";
   }
   return nullptr;
 }
@@ -148,6 +150,9 @@ class Writer {
           break;
         case ArgumentKind::condition:
           value = to_string(d.condition);
+          break;
+        case ArgumentKind::index:
+          value = d.at.to_string();
           break;
         case ArgumentKind::none:
           break;
@@ -378,6 +383,9 @@ class Reader {
       case ArgumentKind::condition:
         d->condition = condition(entry, d->kind);
         return;
+      case ArgumentKind::index:
+        d->at = index(entry);
+        return;
       case ArgumentKind::none:
         return;
       case ArgumentKind::loop:
@@ -433,6 +441,19 @@ class Reader {
       return result;
     } catch (const ScheduleError& error) {
       fail_here<ScheduleError>(place, "{}", error.what());
+    } catch (const Error& error) {
+      fail_here(place, "{}", error.what());
+    }
+  }
+
+  Extent index(const Json& entry) const {
+    const std::string place = place_ + "/at", text = string(place, field(place_, entry, "at"));
+    const std::vector<std::string>& sizes = schedule_.graph().sizes();
+    try {
+      TextLexer lexer(text);
+      const Extent result = parse_extent(&lexer, {sizes.begin(), sizes.end()});
+      if (lexer.peek().kind != TokenKind::end) fail_expected(lexer.peek(), "the end");
+      return result;
     } catch (const Error& error) {
       fail_here(place, "{}", error.what());
     }

@@ -122,6 +122,7 @@ class ScheduleParser {
     Token name = lexer_.expect_name("a directive");
     const std::optional<DirectiveKind> kind = directive_kind_of(name.text);
     if (kind && has_argument(*kind, ArgumentKind::condition)) return parse_condition(stage, *kind);
+    if (kind && has_argument(*kind, ArgumentKind::index)) return parse_at_index(stage, *kind);
     std::vector<Argument> arguments = parse_arguments();
     append(stage, find_spelling(name, arguments), arguments);
     lexer_.expect_end_of_line();
@@ -144,6 +145,22 @@ class ScheduleParser {
     }
     lexer_.expect(")");
     at_place(start, [&] { check_condition(directive.condition, to_string(kind)); });
+    add(stage, StageSchedule().add(directive));
+    lexer_.expect_end_of_line();
+  }
+
+  // A directive of an axis and an index of it.
+  void parse_at_index(const Token& stage, DirectiveKind kind) {
+    lexer_.expect("(");
+    const Token axis = lexer_.expect_name("an axis, as in y.cut(n, 2*B + 1)");
+    at_place(axis, [&] { check_identifier("axis", axis.str()); });
+    lexer_.expect(",");
+    Directive directive;
+    directive.kind = kind;
+    directive.axes = {axis.str()};
+    const std::vector<std::string>& sizes = schedule_.graph().sizes();
+    directive.at = parse_extent(&lexer_, {sizes.begin(), sizes.end()});
+    lexer_.expect(")");
     add(stage, StageSchedule().add(directive));
     lexer_.expect_end_of_line();
   }
@@ -248,6 +265,7 @@ class ScheduleParser {
           break;
         case ArgumentKind::none:
         case ArgumentKind::condition:  // parse_condition
+        case ArgumentKind::index:      // parse_at_index
           EMULSION_CHECK(false, "no text form of argument {} of {}", i + 1, spelling.name);
       }
     }

@@ -164,6 +164,7 @@ void StageLoops::check_names(const Directive& directive) const {
         case ArgumentKind::tail:
         case ArgumentKind::memory:
         case ArgumentKind::condition:
+        case ArgumentKind::index:
           EMULSION_CHECK(false, "argument {} of {} is no axis", argument.word,
                          to_string(directive.kind));
       }
@@ -294,6 +295,7 @@ void StageLoops::mark(const Directive& directive) {
     case DirectiveKind::alternative:
     case DirectiveKind::atomic:
     case DirectiveKind::prefetch:
+    case DirectiveKind::cut:
       return;
   }
 }

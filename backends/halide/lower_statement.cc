@@ -14,6 +14,7 @@
 #include "backends/halide/even_bytes.h"
 #include "backends/halide/llvm_options.h"
 #include "backends/halide/masked_stores.h"
+#include "backends/halide/nan_bits.h"
 #include "backends/halide/narrow_masks.h"
 #include "backends/halide/one_step_loops.h"
 #include "backends/halide/scalar_ops.h"
@@ -403,6 +404,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::hoist_loop_invariant_if_statements(s);
   // After the last simplification, which would make products and divisions of the shifts again.
   s = double_bytes_in_pairs(s);
+  if (!target.has_feature(Halide::Target::AVX512_Skylake)) s = nan_bits(s);
   s = hi::find_intrinsics(NamesInFront().mutate(s));
   s = hi::hoist_prefetches(s);
   return s;

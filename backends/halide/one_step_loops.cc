@@ -71,6 +71,16 @@ bool collect(const Stmt& s, Body* body) {
   return true;
 }
 
+// The guards around all that is stored.
+std::vector<Halide::Expr> guards_of_all(const Stmt& s) {
+  if (const auto* loop = s.as<hi::For>()) return guards_of_all(loop->body);
+  const auto* guard = s.as<hi::IfThenElse>();
+  if (guard == nullptr) return {};
+  std::vector<Halide::Expr> all = guards_of_all(guard->then_case);
+  all.push_back(guard->condition);
+  return all;
+}
+
 Halide::Expr without_mark(const Halide::Expr& e) {
   const auto* call = e.as<hi::Call>();
   return call != nullptr && call->is_intrinsic(hi::Call::likely) ? call->args[0] : e;
@@ -98,6 +108,7 @@ std::vector<Halide::Expr> all_of(const Halide::Expr& condition) {
 // place == loop variable + first, a condition of all changes.
 struct OneStep {
   Halide::Expr equality, place, first;
+  std::vector<Halide::Expr> guards;  // of the place, outermost first
 };
 
 std::optional<OneStep> as_step(const Halide::Expr& condition, const std::string& loop) {
@@ -110,7 +121,7 @@ std::optional<OneStep> as_step(const Halide::Expr& condition, const std::string&
     if (hi::expr_uses_var(place, loop) || !hi::expr_uses_var(step, loop)) continue;
     const Halide::Expr first = hi::simplify(hi::substitute(loop, 0, step));
     if (!hi::is_const_zero(hi::simplify(step - (variable + first)))) continue;
-    return OneStep{condition, place, first};
+    return OneStep{condition, place, first, {}};
   }
   return std::nullopt;
 }
@@ -167,8 +178,11 @@ class OneStepLoops : public hi::IRMutator {
       conditions.push_back(all_of(change->condition));
     }
     for (const Halide::Expr& condition : conditions.front()) {
-      const std::optional<OneStep> one = as_step(condition, loop->name);
+      std::optional<OneStep> one = as_step(condition, loop->name);
       if (!one || !is_known_outside(*one, body)) continue;
+      const std::optional<std::vector<Halide::Expr>> guards = guards_of_place(*one, body, loop);
+      if (!guards) continue;
+      one->guards = *guards;
       const bool is_of_all = std::all_of(conditions.begin(), conditions.end(), [&](const auto& of) {
         return std::any_of(of.begin(), of.end(),
                            [&](const Halide::Expr& e) { return hi::equal(e, condition); });
@@ -178,21 +192,40 @@ class OneStepLoops : public hi::IRMutator {
     return std::nullopt;
   }
 
-  // Whether the place is the same in all steps, and is there to be loaded where no guard holds.
+  // Whether the place is the same in all steps.
   bool is_known_outside(const OneStep& one, const Body& body) const {
     const FindUses place = uses_of(one.place), first = uses_of(one.first);
     if (!place.is_known || !first.is_known || !first.loads.empty()) return false;
     if (have_common(place.variables, body.inside) || have_common(first.variables, body.inside)) {
       return false;
     }
-    if (have_common(place.loads, body.stored)) return false;
-    Names loops;  // that say which place
-    for (const std::string& name : place.variables) {
+    return !have_common(place.loads, body.stored);
+  }
+
+  // The guards without which the place may be outside of its memory: those of the loops that say
+  // which place. They can stand outside of the loop where they are the same in all steps, and
+  // around all that it stores; nothing where they cannot.
+  std::optional<std::vector<Halide::Expr>> guards_of_place(const OneStep& one, const Body& body,
+                                                           const hi::For* loop) const {
+    Names loops;
+    for (const std::string& name : uses_of(one.place).variables) {
       if (around_.count(name) > 0) loops.insert(name);
     }
-    return std::none_of(body.guards.begin(), body.guards.end(), [&](const Halide::Expr& guard) {
-      return have_common(uses_of(guard).variables, loops);
-    });
+    const std::vector<Halide::Expr> of_all = guards_of_all(loop->body);
+    Names changing = body.inside;
+    changing.insert(loop->name);
+    std::vector<Halide::Expr> guards;
+    for (const Halide::Expr& guard : body.guards) {
+      const FindUses uses = uses_of(guard);
+      if (!have_common(uses.variables, loops)) continue;
+      const bool is_of_all = std::any_of(
+          of_all.begin(), of_all.end(), [&](const Halide::Expr& e) { return hi::equal(e, guard); });
+      const bool changes =
+          have_common(uses.variables, changing) || have_common(uses.loads, body.stored);
+      if (!is_of_all || changes || !uses.is_known) return std::nullopt;
+      guards.push_back(guard);
+    }
+    return guards;
   }
 
   Stmt only(const OneStep& one, const hi::For* loop) {
@@ -204,8 +237,12 @@ class OneStepLoops : public hi::IRMutator {
     const Stmt body = mutate(HoldsThere(one.equality).mutate(loop->body));
     around_.erase(loop->name);
     const Stmt step = hi::LetStmt::make(loop->name, place - one.first, body);
-    return hi::LetStmt::make(name, one.place,
-                             hi::IfThenElse::make(place >= begin && place < end, step));
+    Stmt result = hi::LetStmt::make(name, one.place,
+                                    hi::IfThenElse::make(place >= begin && place < end, step));
+    for (auto guard = one.guards.rbegin(); guard != one.guards.rend(); ++guard) {
+      result = hi::IfThenElse::make(*guard, result);
+    }
+    return result;
   }
 
   int lanes_ = 0;  // loops that are about to become vectors, around

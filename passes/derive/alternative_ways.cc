@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 
 namespace emulsion {
@@ -24,6 +26,11 @@ bool has_tile_that_starts_earlier(const Schedule& schedule, const std::string& n
 
 bool is_choice(const Directive& d) { return d.kind == DirectiveKind::alternative; }
 
+// A weight is packed by one stage: all others that read it find it so.
+bool is_packed_already(const Directive& d, const Schedule& schedule) {
+  return d.kind == DirectiveKind::pack && packed_already(schedule, d.target).has_value();
+}
+
 using Names = std::map<std::string, std::string>;
 
 std::string renamed(const std::string& name, const Names& names) {
@@ -38,6 +45,7 @@ void add_renamed(const Schedule& made, const Names& names, Schedule* schedule) {
     if (is_inline(stage) && there != nullptr && is_inline(*there)) continue;
     for (Directive d : stage.directives()) {
       if (is_choice(d)) continue;  // of beside_way()
+      if (is_packed_already(d, *schedule)) continue;
       d.target = renamed(d.target, names);
       (*schedule)[renamed(name, names)].add(std::move(d));
     }
@@ -66,7 +74,7 @@ void add_where_none(const Schedule& made, const Names& names, const std::string&
         leave_out();
         is_never = has_way(ways, d.condition);
       }
-      if (is_never) continue;
+      if (is_never || is_packed_already(d, *schedule)) continue;
       d.target = renamed(d.target, names);
       (*schedule)[renamed(name, names)].add(std::move(d));
     }
@@ -111,6 +119,17 @@ Schedule beside_way(const Op& reader, const AlternativeWay& way, const Schedule&
   Schedule result = schedule.without_directives();
   result[reader.name].alternative(way.condition, reader.name + way.suffix);
   return result;
+}
+
+bool inline_the_same(const Schedule& a, const Schedule& b) {
+  const auto names = [](const Schedule& schedule) {
+    std::set<std::string> inlined;
+    for (const auto& [name, stage] : schedule.stages()) {
+      if (is_inline(stage)) inlined.insert(name);
+    }
+    return inlined;
+  };
+  return names(a) == names(b);
 }
 
 void add_ways(const Op& reader, const std::vector<AlternativeWay>& all, const Schedule& otherwise,

@@ -25,6 +25,8 @@ struct AlternativeWay {
 bool can_have_ways(const Op& reader, const Schedule& schedule);
 // A schedule without directives for where no other way is taken, in which it can have no ways.
 Schedule beside_way(const Op& reader, const AlternativeWay& way, const Schedule& schedule);
+// Whether two ways compute the same operations inline: where only one does, they are no ways.
+bool inline_the_same(const Schedule& a, const Schedule& b);
 // Adds the ways of an output, `reader`, the first that holds being taken, and that of everywhere
 // else.
 void add_ways(const Op& reader, const std::vector<AlternativeWay>& ways, const Schedule& otherwise,

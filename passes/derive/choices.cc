@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dsl/affine.h"
+#include "dsl/range_arithmetic.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 
@@ -19,7 +20,7 @@ bool is_by_place(const Expr& condition) {
   if (op == ExprOp::logical_and || op == ExprOp::logical_or || op == ExprOp::logical_not) {
     return std::all_of(condition->args.begin(), condition->args.end(), is_by_place);
   }
-  if (op != ExprOp::lt && op != ExprOp::le && op != ExprOp::gt && op != ExprOp::ge) return false;
+  if (!is_order(op)) return false;
   std::set<std::string> axes;
   visit(condition, [&](const Expr& part) {
     if (part->op == ExprOp::axis) axes.insert(part->name);
@@ -61,38 +62,21 @@ bool wraps_once(const Expr& e, const Op& op, const std::string& axis) {
   return i && by && slope_of(e->args[0], axis) == 1 && never_negative(*by - op.axes[*i].extent());
 }
 
-// Whether a condition holds; nothing where that takes more than comparisons of numbers.
-std::optional<bool> is_true(const Expr& condition) {
-  const auto of_part = [&](size_t i) { return is_true(condition->args[i]); };
-  const auto number = [&](size_t i) { return constant_value(simplify_index(condition->args[i])); };
-  switch (condition->op) {
-    case ExprOp::logical_not: {
-      const std::optional<bool> holds = of_part(0);
-      return holds ? std::optional(!*holds) : std::nullopt;
-    }
-    case ExprOp::logical_and:
-    case ExprOp::logical_or: {
-      const bool decides = condition->op == ExprOp::logical_or;
-      const std::optional<bool> a = of_part(0), b = of_part(1);
-      if (a == decides || b == decides) return decides;
-      return a && b ? std::optional(!decides) : std::nullopt;
-    }
-    case ExprOp::lt:
-    case ExprOp::le:
-    case ExprOp::gt:
-    case ExprOp::ge:
-    case ExprOp::eq:
-    case ExprOp::ne:
-      break;
-    default:
-      return std::nullopt;
-  }
-  const std::optional<int64_t> a = number(0), b = number(1);
-  if (!a || !b) return std::nullopt;
+// Whether a condition on numbers is 1, 0, or open (from 0 to 1): data and axes may be anything.
+IntegerRange truth_of(const Expr& condition) {
   const ExprOp op = condition->op;
-  if (*a == *b) return op == ExprOp::le || op == ExprOp::ge || op == ExprOp::eq;
-  if (op == ExprOp::eq || op == ExprOp::ne) return op == ExprOp::ne;
-  return (*a < *b) == (op == ExprOp::lt || op == ExprOp::le);
+  const bool is_of_numbers = is_comparison(op);
+  const bool is_of_truths =
+      op == ExprOp::logical_not || op == ExprOp::logical_and || op == ExprOp::logical_or;
+  std::vector<IntegerRange> args;
+  for (const Expr& arg : condition->args) {
+    if (is_of_truths) args.push_back(truth_of(arg));
+    const std::optional<int64_t> number =
+        is_of_numbers ? constant_value(simplify_index(arg)) : std::nullopt;
+    if (number) args.push_back({*number, *number});
+  }
+  if (args.empty() || args.size() < condition->args.size()) return {0, 1};
+  return range_of(op, args.front(), args.back());
 }
 
 }  // namespace
@@ -114,11 +98,10 @@ bool chooses_by(const Expr& body, const std::string& axis) {
 Expr chosen_at(const Expr& body, const std::string& axis, int64_t step) {
   return transform(body, [&](const Expr& e) -> Expr {
     if (e->op != ExprOp::select || !mentions(e->args[0], axis)) return Expr();
-    const std::optional<bool> holds =
-        is_true(substitute_axes(e->args[0], [&](const std::string& name) {
-          return name == axis ? int_constant(step) : Expr();
-        }));
-    return holds ? e->args[*holds ? 1 : 2] : Expr();
+    const IntegerRange holds = truth_of(substitute_axes(e->args[0], [&](const std::string& name) {
+      return name == axis ? int_constant(step) : Expr();
+    }));
+    return holds.is_point() ? e->args[holds.lowest == 1 ? 1 : 2] : Expr();
   });
 }
 
@@ -143,6 +126,23 @@ bool is_turned_at_ends(const Op& op, const std::string& axis) {
     return mentions(last, axis) && !affine_of(without_clamps(last)) &&
            affine_of(between_ends(last, op, axis));
   });
+}
+
+bool is_clamped_along(const Op& op, const Axis& axis) {
+  if (is_turned_at_ends(op, axis.name())) return true;
+  const auto clamps = [&](const Expr& e) {
+    return (e->op == ExprOp::min || e->op == ExprOp::max) && mentions(e, axis.name()) &&
+           !reads_data(e);
+  };
+  const auto is_held = [&](const Expr& e) {
+    const auto clamped = [&](const Expr& index) { return any_part(index, clamps); };
+    return e->op == ExprOp::read && std::any_of(e->args.begin(), e->args.end(), clamped);
+  };
+  const auto chooses_held = [&](const Expr& e) {
+    return e->op == ExprOp::select && reads_data(e->args[0]) &&
+           (any_part(e->args[1], is_held) || any_part(e->args[2], is_held));
+  };
+  return axis.extent().is_constant() ? any_part(op.body, chooses_held) : any_part(op.body, is_held);
 }
 
 Expr without_clamped_indices(const Expr& read) {

@@ -41,6 +41,11 @@ Expr between_ends(const Expr& index, const Op& op, const std::string& axis);
 // Whether such an index is reflected or wrapped around: without clamps alone it is not affine.
 bool is_turned_at_ends(const Op& op, const std::string& axis);
 
+// Whether reads are turned or held at the ends of what they read, so that vectors of neighbours are
+// there between the ends alone. What holds reads of a number of columns is left to what compiles
+// the nest, but where data choose the reads. An index that is data has no ends.
+bool is_clamped_along(const Op& op, const Axis& axis);
+
 // Every read in a body, of that tensor or of any.
 std::vector<Expr> reads_in(const Expr& body, const Op* of = nullptr);
 

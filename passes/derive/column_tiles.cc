@@ -88,6 +88,18 @@ std::optional<int64_t> vectors_of_windows(const Op& sums, int64_t columns, int64
   return std::nullopt;
 }
 
+// How many vectors of windows of several rows are side by side. Where a vector is as long as a line
+// of the cache and rows do not start at lines, each is stored into two; what it leaves of a line is
+// stored after vectors of the other rows, and takes as long as a line of its own. Two vectors have
+// a line in common.
+int64_t vectors_side_by_side(const Op& sums, int64_t rows, int64_t lanes) {
+  constexpr int64_t kLine = 64, kVectors = 2;
+  if (rows == 1 || lanes * size_in_bytes(sums.dtype) < kLine) return 1;
+  if (!sums.axes.back().extent().exact_quotient(kVectors * lanes)) return 1;
+  const int64_t steps = saturated_product(rows * kVectors, steps_of_sum(sums, kMostOfWindows + 1));
+  return steps <= kMostOfWindows ? kVectors : 1;
+}
+
 }  // namespace
 
 int64_t sums_at_a_time(const Op& sums, int64_t lanes, bool twice, const Target& target) {
@@ -119,7 +131,12 @@ ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bo
 ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes, const Target& target) {
   constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostOfTile = 10, kFewVectors = 2;
   const Op& op = *sums.front();
-  if (sums.size() > 1 || rows_of_windows(op) > 1) return tile_of_windows(sums, lanes, false);
+  if (sums.size() > 1) return tile_of_windows(sums, lanes, false);
+  if (rows_of_windows(op) > 1) {
+    ColumnTile tile = tile_of_windows(sums, lanes, false);
+    if (tile.rows_fill) tile.width *= vectors_side_by_side(op, tile.rows, lanes);
+    return tile;
+  }
   const int64_t width = sums_at_a_time(op, lanes, true, target);
   const bool shared = shares_columns(op);
   if (op.axes.size() < 2 || (!is_long(op) && !shared)) return {1, width};

@@ -115,8 +115,9 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
   const Op& reader = result_of(group.reader());
   const std::optional<Extent> length = length_of_rows(group);
   const std::optional<Expr> are_small = are_small_pictures(group, target);
+  const std::optional<FewRows> few = few_rows_in_step(group, target);
   // What is kept is stored in one way.
-  if ((!length && !are_small) || keeps_any(group) || !can_have_ways(reader, *schedule)) {
+  if ((!length && !are_small && !few) || keeps_any(group) || !can_have_ways(reader, *schedule)) {
     return derive_rows(group, target, schedule);
   }
   std::vector<AlternativeWay> ways;
@@ -132,7 +133,9 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
                              &add_way_up_to("_few", kFewElements));
   }
   const int64_t lanes = value_lanes(reader, target);
-  if (are_small) {
+  if (few) {
+    derive_rows(few->group, target, &add_way("_apart", few->condition));
+  } else if (are_small) {
     derive_rows(group, target, &add_way("_small", *are_small), nullptr, kRowsAtATime);
   } else {
     const auto [vectors, rows] = short_rows(group, lanes, target);
@@ -140,6 +143,9 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
   }
   Schedule of_long = schedule->without_directives();
   derive_rows(group, target, &of_long);
+  if (few && !inline_the_same(ways.back().schedule, of_long)) {
+    return derive_rows(group, target, schedule);
+  }
   add_ways(reader, ways, of_long, schedule);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/choice_turns.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
@@ -41,10 +42,7 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
   std::set<std::string> counted;
   const auto add = [&](const Expr& condition) {
     visit(condition, [&](const Expr& e) {
-      const bool compares =
-          e->op == ExprOp::lt || e->op == ExprOp::le || e->op == ExprOp::gt || e->op == ExprOp::ge;
-      const auto is_read = [](const Expr& part) { return part->op == ExprOp::read; };
-      if (!compares || any_part(e, is_read)) return;
+      if (!is_order(e->op) || reads_data(e)) return;
       std::set<std::string> axes;
       visit(e, [&](const Expr& part) {
         if (part->op == ExprOp::axis) axes.insert(part->name);
@@ -57,26 +55,6 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
     if (e->op == ExprOp::select) add(e->args[0]);
   });
   return borders;
-}
-
-// Whether reads are turned or held at the ends of what they read, so that vectors of neighbours are
-// there between the ends alone. What holds reads of a number of columns is left to what compiles
-// the nest, but where data choose the reads. An index that is data has no ends.
-bool is_clamped_along(const Op& op, const Axis& axis) {
-  if (is_turned_at_ends(op, axis.name())) return true;
-  const auto clamps = [&](const Expr& e) {
-    return (e->op == ExprOp::min || e->op == ExprOp::max) && mentions(e, axis.name()) &&
-           !reads_data(e);
-  };
-  const auto is_held = [&](const Expr& e) {
-    const auto clamped = [&](const Expr& index) { return any_part(index, clamps); };
-    return e->op == ExprOp::read && std::any_of(e->args.begin(), e->args.end(), clamped);
-  };
-  const auto chooses_held = [&](const Expr& e) {
-    return e->op == ExprOp::select && reads_data(e->args[0]) &&
-           (any_part(e->args[1], is_held) || any_part(e->args[2], is_held));
-  };
-  return axis.extent().is_constant() ? any_part(op.body, chooses_held) : any_part(op.body, is_held);
 }
 
 // Whether vectors along the axis leave no loop behind.
@@ -218,6 +196,7 @@ bool needs_what_it_lacks(const Op& op, const Target& target) {
   const Axis& along = op.axes[vector_axis(op, target)];
   const bool is_exact = along.extent().exact_quotient(value_lanes(op, target)).has_value();
   if (along.extent().is_constant() || is_exact || crosses(op, target)) return false;
+  if (!lacks_masks(op, target) && !turns_to_cut_at(op, target).empty()) return false;
   if (borders_at(along, borders_by_axis(op)) > 0) return lacks_masks(op, target);
   return needs_elements(op, target) || is_clamped_along(op, along);
 }
@@ -273,7 +252,12 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   const bool has_parts =
       !is_in_blocks && !across && !points.planes && rows + 1 == op.axes.size() && reads_apart(op);
   const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
-  const bool has_ends = parts == 1 && (borders_of(along) > 0 || is_clamped_along(op, along));
+  const bool has_pieces = !is_in_blocks && !points.planes && parts == 1 &&
+                          (wanted.fills_vector || !lacks_masks(op, target));
+  const std::vector<Extent> turns =
+      has_pieces ? turns_to_cut_at(op, target) : std::vector<Extent>();
+  const bool has_ends =
+      parts == 1 && (!turns.empty() || borders_of(along) > 0 || is_clamped_along(op, along));
   const bool has_masks =
       is_in_blocks && !along.extent().exact_quotient(kBlockOfRow) && needs_elements(op, target);
   // Where a row that threads share is longer than a block, the last one may start earlier.
@@ -293,6 +277,8 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   if (across) {
     block_rows(op, *across, rows, lanes_apart(op, target), &stage);
     cut.clear();
+  } else if (!turns.empty()) {
+    vectorize_pieces(op, turns, target, &stage);
   } else if (parts > 1) {
     vectorize_parts(op, along, parts, target, &stage);
   } else {
@@ -416,6 +402,8 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
   const Expr length = extent_value(along.extent());
   const Expr any = condition.defined() ? condition : length >= int_constant(1);
   const bool fills = needs_what_it_lacks(op, target);
+  const std::vector<Extent> turns =
+      points.planes ? std::vector<Extent>() : turns_to_cut_at(op, target);
   const std::optional<Expr> enough = wakes_threads(op, target)
                                          ? reaches(op.shape, points_for_threads({&op}, target))
                                          : std::nullopt;
@@ -428,7 +416,9 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
   }
   for (const bool filled : {true, false}) {
     if (filled ? !fills : (fills && !has_short_rows)) continue;
-    const Expr holds = filled ? where(length >= int_constant(steps)) : any;
+    const Expr holds = filled ? where(turns.empty() ? length >= int_constant(steps)
+                                                    : pieces_reach(turns, along, steps))
+                              : any;
     if (in_blocks) {
       stage->specialize(holds);
       derive_points(points, target, {false, filled}, stage);

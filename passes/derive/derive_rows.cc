@@ -340,16 +340,8 @@ void compute_with_vectors(const Op& op, const Op& reader, Schedule* schedule) {
 // Whether a row is the last axis, and the one before it says last which.
 bool are_last_two(const RowGroup& group) {
   const size_t rank = result_of(group.reader()).axes.size();
-  return rank > 1 && group.axes().back() + 2 == rank && are_first(group.axes());
-}
-
-// Whether the last tile of so many rows may start earlier: few of a known number of rows are
-// computed again, and none of what is kept of them.
-bool has_few_again(const RowGroup& group, const Extent& all, int64_t rows) {
-  constexpr int64_t kFew = 32;  // one of so many
-  const std::optional<int64_t> count = all.as_constant();
-  if (!count || *count < rows || keeps_any(group) || has_results(group)) return false;
-  return sums_of(group.reader()) == nullptr && kFew * (rows - *count % rows) <= *count;
+  return rank > 1 && group.axes().back() + 2 == rank && are_first(group.axes()) &&
+         !group.is_across_steps();
 }
 
 }  // namespace
@@ -369,8 +361,9 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const Op* in_output = at_once ? nullptr : stored_in_output(group, *schedule, target);
   // No element is computed twice of an output that holds something else, or that others go with.
   const std::map<const Op*, const Op*> joined = joined_producers(group, in_output, at_once, target);
-  const bool again = in_output == nullptr && !has_results(group);
-  const Op* stored = at_once || has_results(group) ? nullptr : stored_for_series(group);
+  const bool by_vectors = has_results(group) && !are_results_in_rows(group, target);
+  const bool again = in_output == nullptr && !by_vectors;
+  const Op* stored = at_once || by_vectors ? nullptr : stored_for_series(group);
   SumsInLanes lanes;
   if (stored == nullptr) {
     lanes = derive_member(group.members.front(), again, at_once, joined, target, schedule);
@@ -380,8 +373,13 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   }
   if (are_short) go_down_columns(group.members.front(), lanes, target, schedule);
   bring_rows_outside(group, &stage);
-  const std::vector<Axis> loops = row_axes(group);
-  const bool has_threads = !in_blocks && wakes_threads(members_of(group), target);
+  std::vector<Axis> loops = row_axes(group);
+  std::optional<Axis> few;  // over the few rows of a step of the others
+  if (group.is_across_steps()) {
+    few = loops.back();
+    loops.pop_back();
+  }
+  const bool has_threads = !in_blocks && wakes_threads(group, target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
   Axis row = loops.back();
   const bool in_parts = in_blocks && blocks->rows;
@@ -416,15 +414,18 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool starts_earlier =
       !exact && !in_blocks && !shared_out && has_few_again(group, steps, rows);
   // Else the last rows have loops of their own, in which vectors through many rows end with them.
-  const bool is_even = exact || starts_earlier || (!steps.is_constant() && rows > kRowsAtATime);
+  const bool is_even =
+      exact || starts_earlier || few || (!steps.is_constant() && rows > kRowsAtATime);
   if (is_split) {
     stage.split(row, row, one, rows,
                 exact ? Tail::automatic : (starts_earlier ? Tail::shift_inwards : Tail::guard));
     if (!exact && !starts_earlier) stage.partition(row);
+    if (few) stage.reorder({one, *few});
     if (lie_across && is_even) {
       vectorize_across_rows(group.members.front(), one, rows, target, schedule);
     }
   }
+  const Axis& at = few ? *few : row;  // the producers are computed
   if (stored != nullptr) {
     const Axis& last = reader.axes.back();
     const bool fills_vectors =
@@ -437,7 +438,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     } else {
       vectorize_row(reader, again, target, &stage);
     }
-    (*schedule)[stored->name].compute_at(reader.name, row);
+    (*schedule)[stored->name].compute_at(reader.name, at);
   }
   if (shared_out)
     parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group), target));
@@ -449,7 +450,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     const Op& op = result_of(*producer.op);
     if (producer.is_inline) continue;
     if (producer.is_kept && !is_output(op, *schedule)) (*schedule)[op.name].store_root();
-    if (producer.is_with_reader) {
+    if (producer.is_with_reader && by_vectors) {
       compute_with_vectors(*producer.op, reader, schedule);
       continue;
     }
@@ -465,19 +466,21 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     } else if (lie_across && is_even && is_split && !producer.is_kept && producer.whole_rows &&
                producer.axes.size() + 1 == op.axes.size() &&
                has_flat_series(*producer.op, target)) {
-      derive_flat_series(*producer.op, rows, reader.name, row, target, schedule);
+      derive_flat_series(*producer.op, {rows, group.is_across_steps()}, reader.name, at, target,
+                         schedule);
     } else if (!combine_in_memory(producer, target, schedule)) {
       partial = derive_member(producer, producer.whole_rows, at_once, joined, target, schedule);
       if (are_short) go_down_columns(producer, partial, target, schedule);
       all_lanes.emplace(producer.op, partial);
     }
     if (lie_across) {
-      vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, target, schedule);
+      vectorize_across_rows(producer, op.axes[producer.axes[group.at_a_time()]], rows, target,
+                            schedule);
     }
     if (is_whole_block) {
       (*schedule)[op.name].compute_at(blocks->reader, blocks->block);
     } else {
-      (*schedule)[op.name].compute_at(reader.name, row);
+      (*schedule)[op.name].compute_at(reader.name, at);
     }
     if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
     place_sums(*producer.op, op.axes.back(), partial, schedule);

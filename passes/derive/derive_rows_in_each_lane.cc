@@ -13,18 +13,19 @@
 namespace emulsion {
 namespace {
 
-// Of a tile of rows: vectors across them, the elements of each row one after another.
-void derive_across_rows(const Op& op, size_t rows, const std::string& name, Schedule* schedule) {
-  const Axis& row = op.axes[rows - 1];
+// Of a tile of rows, steps of the axis at `at`: vectors across them, the elements of each row one
+// after another.
+void derive_across_rows(const Op& op, size_t at, const std::string& name, Schedule* schedule) {
+  const Axis& row = op.axes[at];
   std::vector<Axis> order = {row}, storage = {row};
   order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
   for (size_t i = op.axes.size(); i-- > 0;) {
-    if (i != rows - 1) storage.push_back(op.axes[i]);
+    if (i != at) storage.push_back(op.axes[i]);
   }
   order.insert(order.end(), storage.begin() + 1, storage.end());
   StageSchedule& stage = (*schedule)[name];
   stage.reorder(order).vectorize(row);
-  if (op.axes.size() > rows) stage.reorder_storage(storage);
+  if (op.axes.size() > at + 1) stage.reorder_storage(storage);
 }
 
 constexpr int64_t kMostOfLength = 4;  // of a length that conditions choose
@@ -87,7 +88,7 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
                               Schedule* schedule) {
   const Op& reader = result_of(group.reader());
   const size_t rows = group.axes().size();
-  const Axis& row = reader.axes[rows - 1];
+  const Axis& row = reader.axes[group.at_a_time()];
   const auto lanes_of = [&](const Op& op) { return lanes_apart(op, target); };
   int64_t lanes = lanes_of(reader);
   for (const Op* op : members_of(group)) {
@@ -96,17 +97,19 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
   }
   StageSchedule& stage = (*schedule)[reader.name];
   const auto place = [&](const Op& op, const std::string& name, const Axis& tile) {
-    derive_across_rows(op, rows, name, schedule);
+    derive_across_rows(op, group.at_a_time(), name, schedule);
     StageSchedule& placed = (*schedule)[name].compute_at(reader.name, tile);
     unroll_by_length(elements_of_rows(op, rows, length), length, std::nullopt, tile, &placed);
   };
   const Axis tile(fresh_axis(reader, "tile")), lane(fresh_axis(reader, "lane"));
+  const Axis inner = group.is_across_steps() ? reader.axes[rows - 1] : tile;
   if (!reader.reduction_axes.empty()) {
-    place(reader, accumulator_of(reader, reader, schedule), tile);
+    place(reader, accumulator_of(reader, reader, schedule), inner);
   }
   const bool exact = row.extent().exact_quotient(lanes).has_value();
   std::vector<Axis> order = {lane};
   for (size_t i = reader.axes.size(); i-- > rows;) order.push_back(reader.axes[i]);
+  if (group.is_across_steps()) order.push_back(inner);
   order.push_back(tile);
   const bool shifts = !length.defined() && row.extent().is_constant();
   const Tail tail = shifts ? Tail::shift_inwards : Tail::predicate;
@@ -118,18 +121,18 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
     const Op& result = result_of(*op);
     const Op* sums = sums_of(*op);
     inline_members(*op, sums, schedule);
-    if (op != &group.reader()) place(result, result.name, tile);
-    if (sums != nullptr && sums != &result) place(*sums, sums->name, tile);
+    if (op != &group.reader()) place(result, result.name, inner);
+    if (sums != nullptr && sums != &result) place(*sums, sums->name, inner);
   }
   Op values = reader;  // without its sums, which are placed
   values.reduction_axes.clear();
   const ElementLoops elements = elements_of_rows(values, rows, length);
-  if (!wakes_threads(members_of(group), target)) {
+  if (!wakes_threads(group, target)) {
     return unroll_by_length(elements, length, std::nullopt, tile, &stage);
   }
   Axis tasks = tile;
-  const std::vector<Axis> outer(reader.axes.begin(),
-                                reader.axes.begin() + static_cast<std::ptrdiff_t>(rows - 1));
+  const std::vector<Axis> outer(
+      reader.axes.begin(), reader.axes.begin() + static_cast<std::ptrdiff_t>(group.at_a_time()));
   if (const size_t count = count_shared(outer, target); count > 0) {
     tasks = share_loops(reader, outer, count, std::nullopt, target, &stage).tasks;
   }

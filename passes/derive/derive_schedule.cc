@@ -74,6 +74,20 @@ void derive_sums_and_result(const Op& sums, const Op& result, const Target& targ
   derive_pointwise(result, target, schedule);
 }
 
+// Of a chain behind sums, what is up to a member, and what follows it, each by itself.
+void derive_before_and_behind(const Op& group, size_t end, const Target& target,
+                              const DeriveOptions& options, Schedule* schedule) {
+  Op behind = group;
+  behind.members.erase(behind.members.begin(),
+                       behind.members.begin() + static_cast<std::ptrdiff_t>(end) + 1);
+  for (size_t at = 1; at < end; ++at) (*schedule)[group.members[at]->name].compute_inline();
+  derive_sums_and_result(*group.members.front(), *group.members[end], target, options, schedule);
+  if (behind.members.size() == 1) return derive_points(*behind.members.front(), target, schedule);
+  if (derive_series(behind, target, schedule)) return;
+  inline_members(behind, nullptr, schedule);
+  derive_points(behind, target, schedule);
+}
+
 void derive_group(const Op& group, const Target& target, const DeriveOptions& options,
                   Schedule* schedule) {
   const Op* contraction = nullptr;
@@ -85,7 +99,13 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     for (const OpPtr& member : group.members) derive_op(*member, target, options, schedule);
     return;
   }
-  if (!contraction && derive_series(group, target, schedule)) return;
+  if (contraction ? derive_series_of_product(group, target, options, schedule)
+                  : derive_series(group, target, schedule)) {
+    return;
+  }
+  if (const std::optional<size_t> end = product_before_series(group, target)) {
+    return derive_before_and_behind(group, *end, target, options, schedule);
+  }
   inline_members(group, contraction, schedule);
   if (contraction) {
     return derive_sums_and_result(*contraction, *result, target, options, schedule);
@@ -139,15 +159,10 @@ void derive_choices(const Graph& grouped, const ReadBorders& borders, const Targ
 void derive_with_readers(const Graph& grouped, const Target& target, const DeriveOptions& options,
                          std::unordered_set<const Op*>* done, Schedule* schedule,
                          FusionReport* report) {
-  const std::string pattern = kSharedColumns;
+  FusionReport unread;
+  std::vector<FusionDecision>& decisions = (report ? *report : unread).decisions;
   const auto wants = [&](const std::vector<const Op*>& members) {
-    const std::optional<FusionRefusal> refusal = options.loops({pattern, members});
-    for (size_t i = 1; report != nullptr && i < members.size(); ++i) {
-      report->decisions.push_back({members[i]->name, members[0]->name, !refusal,
-                                   refusal ? refusal->reason : "", pattern,
-                                   refusal && refusal->measured});
-    }
-    return !refusal;
+    return wanted_in_loops(kSharedColumns, members, options.loops, &decisions);
   };
   for (const PointsWithReader& points : points_with_readers(grouped, target, *done, wants)) {
     derive_points_with_reader(points, target, schedule);
@@ -187,7 +202,7 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
 void derive_apart(const Op& op, const Target& target, const DeriveOptions& options,
                   Schedule* schedule) {
   if (const std::optional<RowGroup> small = small_rows_alone(op, target)) {
-    return derive_rows_in_each_lane(*small, Expr(), target, schedule);
+    return derive_small_rows(*small, target, schedule);
   }
   if (op.kind == OpKind::fused) derive_group(op, target, options, schedule);
   if (op.kind == OpKind::compute) derive_op(op, target, options, schedule);
@@ -235,23 +250,15 @@ std::vector<Axis> copy_axes(const Op& operand) {
 }
 
 std::string fresh_axis(const Op& op, const std::string& wanted) {
-  auto taken = [&](const std::string& name) {
+  return free_name(wanted, [&](const std::string& name) {
     return axis_index(op.axes, name) || axis_index(op.reduction_axes, name);
-  };
-  const std::string fitting = fitting_name(wanted);
-  std::string name = fitting;
-  for (int i = 1; taken(name); ++i) name = fitting + std::to_string(i);
-  return name;
+  });
 }
 
 std::string fresh_stage(const Schedule& schedule, const std::string& wanted) {
-  const auto is_taken = [&](const std::string& name) {
+  return free_name(wanted, [&](const std::string& name) {
     return schedule.graph().has_name(name) || schedule.find(name) != nullptr;
-  };
-  const std::string fitting = fitting_name(wanted);
-  std::string name = fitting;
-  for (int i = 1; is_taken(name); ++i) name = fitting + std::to_string(i);
-  return name;
+  });
 }
 
 SiblingPolicy wanted_siblings(const DeriveOptions& options, const Target& target) {
@@ -314,7 +321,7 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     is_done(members_of(group));
   }
   for (const RowGroup& group : loops.small) {
-    derive_rows_in_each_lane(group, Expr(), target, &schedule);
+    derive_small_rows(group, target, &schedule);
     is_done(members_of(group));
   }
   std::unordered_set<const Op*> computed = done;  // but for sums that wait

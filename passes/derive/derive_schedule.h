@@ -22,9 +22,9 @@
 //   (derive_pointwise)          blocks where an operand lies across them (transpose); loops cut at
 //                               the borders of what is joined, padded or masked, and of run-time
 //                               rows where neighbours are held at the ends
-//   elementwise chain with two  in parts, over blocks that the first cache holds
-//   series (exp, tanh)
-//   (derive_series)
+//   elementwise chain with two  in parts, over blocks that the first cache holds; behind a product
+//   series (exp, tanh)          of few columns, its tiles for a block of rows, then vectors
+//   (derive_series)             through all of these
 //   elementwise siblings        one loop, over rows or over blocks of a long row, for operations
 //   (derive_siblings)           that read one tensor and do not need one another: it is read once
 //   reshape, transpose, slice   read through (inline), where vectors stay vectors of neighbours; a
@@ -43,9 +43,10 @@
 //   goes on with them           over rows. Of a run-time length one of several ways, as each call
 //   (derive_rows,               has it (derive_group_by_length); of a run-time number of short
 //                               ones 32 at a time, the last in loops that end with them
-//                               (rows_at_a_time, end_vectors); of a few elements a row in each
-//   derive_columns)             lane (derive_rows_in_each_lane). What combines columns is computed
-//                               for a block of these
+//                               (rows_at_a_time, end_vectors), or, where an axis around them has
+//                               few in each step, several of its steps; of a few elements a row in
+//   derive_columns)             each lane (derive_rows_in_each_lane). What combines columns is
+//                               computed for a block of these
 //   attention: a contraction    a block of rows at a time: the products that the rows are made
 //   of rows that are combined   of, the rows, the contraction; only a block of each is stored.
 //   (derive_row_blocks)         What does not lie along the columns (keys) is turned once for all

@@ -10,6 +10,7 @@
 #include "dsl/index_arithmetic.h"
 #include "dsl/schedule_idioms.h"
 #include "passes/derive/choices.h"
+#include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 
@@ -17,6 +18,7 @@ namespace emulsion {
 namespace {
 
 constexpr int64_t kBlock = 1024;  // elements
+constexpr int64_t kLeastRowsOfBlock = 4;
 
 bool is_axis_read(const Expr& index, const Axis& axis) {
   return index->op == ExprOp::axis && index->name == axis.name();
@@ -64,14 +66,16 @@ class Parts {
   const Op& member(size_t at) const { return *members_[at]; }
   size_t size() const { return members_.size(); }
 
-  // False where it is no such chain.
-  bool match() {
+  // False where it is no such chain. `product`: what may stand before it, and what it reads is not
+  // looked at.
+  bool match(const Op* product = nullptr) {
     const Op& result = *members_.back();
     if (result.axes.empty() || !is_vector_type(result.dtype)) return false;
     if (!result.shape.back().is_constant()) return false;
     for (size_t i = 0; i < members_.size(); ++i) {
       const Op& member = *members_[i];
       positions_[&member] = i;
+      if (&member == product && i == 0 && product->shape == result.shape) continue;
       const bool is_alike = member.combiner == Combiner::none && member.dtype == result.dtype &&
                             member.shape == result.shape;
       if (!is_alike || !all_reads(member, [&](const Expr& e) { return is_plain(e, member); })) {
@@ -107,6 +111,12 @@ class Parts {
     }
     return true;
   }
+  bool has_series(size_t first, size_t last) const {
+    for (size_t at = first; at <= last; ++at) {
+      if (takes_series(*members_[at])) return true;
+    }
+    return false;
+  }
   // Whether rows leave so many lanes empty that it pays.
   bool has_empty_lanes() const {
     constexpr int64_t kFew = 16;  // one of so many
@@ -118,13 +128,6 @@ class Parts {
 
  private:
   static bool is_vector_type(DType type) { return type == DType::f32 || type == DType::f64; }
-
-  bool has_series(size_t first, size_t last) const {
-    for (size_t at = first; at <= last; ++at) {
-      if (takes_series(*members_[at])) return true;
-    }
-    return false;
-  }
 
   // Whether what is behind a member reads of what is before no more than this, at its own place.
   bool is_all_that_is_read(size_t end) const {
@@ -177,13 +180,35 @@ std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t most)
   return best;
 }
 
+// The same of a product and what follows it, of a known number of rows: whole register tiles of
+// rows, of which few are computed again, since the last block starts earlier.
+int64_t rows_of_product_block(const Op& product, int64_t all, const Target& target) {
+  const int64_t wanted =
+      std::max<int64_t>(kBlock / product.shape.back().constant_term(), kLeastRowsOfBlock);
+  const int64_t tile = tile_of_block(product, wanted, target).rows;
+  int64_t best = 0, least = 0;
+  for (int64_t block = (3 * wanted / 2) / tile * tile; block > 0; block -= tile) {
+    if (best != 0 && 2 * block < wanted) break;
+    const int64_t again = (all + block - 1) / block * block - all;
+    if (best != 0 && again >= least) continue;
+    best = block;
+    least = again;
+  }
+  return std::min(best == 0 ? tile : best, all);
+}
+
 // Where parts are computed: in that loop of a reader, so many rows at a time, or none: a piece of
 // one.
 struct ChainBlock {
   std::string reader;
   Axis at;
   int64_t rows;
-  int64_t elements;  // of a row or a piece
+  int64_t elements;              // of a row or a piece
+  bool has_one_between = false;  // an axis of one step, between the rows and the last axis
+
+  const Axis& rows_of(const Op& op) const {
+    return op.axes[op.axes.size() - (has_one_between ? 3 : 2)];
+  }
 };
 
 // Vectors along the rows, or through several of them.
@@ -194,18 +219,24 @@ void vectorize_part(const Parts& parts, size_t first, size_t end, const ChainBlo
   const int64_t lanes = target.vector_lanes(op.dtype);
   if (block.rows > 0 && parts.has_empty_lanes() && parts.is_flat(first, end)) {
     const Axis flat(fresh_axis(op, "flat"), block.rows * block.elements);
-    stage->fuse(rows, along, flat);
+    Axis inner = along;
+    if (block.has_one_between) {
+      inner = Axis(fresh_axis(op, "along"), block.elements);
+      stage->fuse(op.axes[op.axes.size() - 2], along, inner);
+    }
+    stage->fuse(rows, inner, flat);
     vectorize_last(*stage, flat, lanes);
   } else {
     vectorize_last(*stage, along, lanes);
   }
 }
 
-// All members but the last: those at the ends of parts are stored, the others computed inline.
+// All members from one on but the last: those at the ends of parts are stored, the others computed
+// inline.
 void derive_stored(const Parts& parts, const std::vector<size_t>& ends, const ChainBlock& block,
-                   const Target& target, Schedule* schedule) {
-  size_t first = 0;
-  for (size_t at = 0; at + 1 < parts.size(); ++at) {
+                   const Target& target, Schedule* schedule, size_t from = 0) {
+  size_t first = from;
+  for (size_t at = from; at + 1 < parts.size(); ++at) {
     const Op& op = parts.member(at);
     StageSchedule& stage = (*schedule)[op.name];
     if (std::count(ends.begin(), ends.end(), at) == 0) {
@@ -213,7 +244,7 @@ void derive_stored(const Parts& parts, const std::vector<size_t>& ends, const Ch
       continue;
     }
     const Axis along(op.axes.back().name(), block.elements);
-    const Axis& rows = op.axes.size() > 1 ? op.axes[op.axes.size() - 2] : along;
+    const Axis& rows = op.axes.size() > 1 ? block.rows_of(op) : along;
     vectorize_part(parts, first, at, block, rows, along, target, &stage);
     stage.compute_at(block.reader, block.at);
     first = at + 1;
@@ -258,6 +289,51 @@ bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
   return true;
 }
 
+std::optional<size_t> product_before_series(const Op& group, const Target& target) {
+  if (group.kind != OpKind::fused) return std::nullopt;
+  Parts parts(group, target);
+  const Op& product = parts.member(0);
+  if (!has_rows_for_tiles(product, target) || !parts.match(&product)) return std::nullopt;
+  if (!parts.has_empty_lanes()) return std::nullopt;
+  const std::vector<size_t> ends = parts.ends();
+  if (ends.empty() || parts.has_series(0, ends.front())) return std::nullopt;
+  return ends.front();
+}
+
+bool derive_series_of_product(const Op& group, const Target& target, const DeriveOptions& options,
+                              Schedule* schedule) {
+  const std::optional<size_t> end = product_before_series(group, target);
+  if (!end) return false;
+  Parts parts(group, target);
+  const Op &product = parts.member(0), &result = *group.members.back();
+  const std::optional<int64_t> all = result.shape[result.axes.size() - 2].as_constant();
+  const bool can_have_blocks = packs_columns(product, match_contraction(product).value()) ||
+                               has_blocks_of_rows(product, target);
+  if (!all || *all < kLeastRowsOfBlock || !can_have_blocks || !parts.match(&product)) return false;
+  const std::vector<size_t> ends = parts.ends();
+  const Axis& outer = result.axes[result.axes.size() - 2];
+  const int64_t rows = rows_of_product_block(product, *all, target);
+
+  StageSchedule& y = (*schedule)[result.name];
+  const Axis within(fresh_axis(result, "row"), rows);
+  const bool exact = *all % rows == 0;
+  y.split(outer, outer, within, rows, exact ? Tail::automatic : Tail::shift_inwards);
+  for (size_t at = 1; at < *end; ++at) (*schedule)[parts.member(at).name].compute_inline();
+  derive_product_in_blocks({&product, &parts.member(*end)},
+                           {rows, result.name, outer, std::nullopt, outer}, target, options,
+                           schedule);
+  const ChainBlock block{result.name, outer, rows, result.shape.back().constant_term()};
+  derive_stored(parts, ends, block, target, schedule, *end + 1);
+  vectorize_part(parts, ends.back() + 1, parts.size() - 1, block, within, result.axes.back(),
+                 target, &y);
+  if (!wakes_threads({&group}, target)) return true;
+  const std::vector<Axis> around(result.axes.begin(), result.axes.end() - 2);
+  const size_t count = count_shared(around, target);
+  parallel_from(y, count > 0 ? fuse_leading(result, around, count, &y) : outer,
+                most_points({&group}), points_for_threads({&group}, target));
+  return true;
+}
+
 bool has_flat_series(const Op& op, const Target& target) {
   Parts parts(op, target);
   if (!takes_series(op) || !parts.match() || !parts.has_empty_lanes()) return false;
@@ -271,17 +347,18 @@ bool lies_flat(const Op& op) {
                      [](const OpPtr& member) { return reads_as_it_lies(*member); });
 }
 
-void derive_flat_series(const Op& op, int64_t rows, const std::string& reader, const Axis& row,
-                        const Target& target, Schedule* schedule) {
+void derive_flat_series(const Op& op, const FlatRows& rows, const std::string& reader,
+                        const Axis& at, const Target& target, Schedule* schedule) {
   Parts parts(op, target);
   EMULSION_CHECK(parts.match(), "{} is no chain", op.name);
   const std::vector<size_t> ends = parts.ends();
   const Op& result = parts.member(parts.size() - 1);
-  const ChainBlock block{reader, row, rows, result.shape.back().constant_term()};
+  const ChainBlock block{reader, at, rows.steps, result.shape.back().constant_term(),
+                         rows.has_one_between};
   derive_stored(parts, ends, block, target, schedule);
   const size_t first = ends.empty() ? 0 : ends.back() + 1;
-  vectorize_part(parts, first, parts.size() - 1, block, result.axes[result.axes.size() - 2],
-                 result.axes.back(), target, &(*schedule)[result.name]);
+  vectorize_part(parts, first, parts.size() - 1, block, block.rows_of(result), result.axes.back(),
+                 target, &(*schedule)[result.name]);
 }
 
 }  // namespace emulsion

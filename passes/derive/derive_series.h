@@ -6,12 +6,15 @@
 // vectors at a time, and compute lanes that nobody needs. So parts of the chain have loops of their
 // own, over a block that stays in the first cache. Private to passes/derive/.
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
 #include "dsl/target.h"
+#include "passes/derive/derive_schedule.h"
 
 namespace emulsion {
 
@@ -20,14 +23,29 @@ namespace emulsion {
 // False of others; then nothing was added.
 bool derive_series(const Op& group, const Target& target, Schedule* schedule);
 
+// The member of a product's group, the product or what follows it, behind which a series is
+// computed in vectors through several rows, which fill none: it is stored. Nothing where there is
+// none. In a register tile the series would be computed of lanes that nobody needs.
+std::optional<size_t> product_before_series(const Op& group, const Target& target);
+// The loops of such a group of a known number of rows:
+//   for block: for tile: product; vectors of the result through all rows of the block
+// False of others; then nothing was added.
+bool derive_series_of_product(const Op& group, const Target& target, const DeriveOptions& options,
+                              Schedule* schedule);
+
 // Whether an operation has a series whose vectors may go through several rows, which fill none: all
 // of it, or from some member on.
 bool has_flat_series(const Op& op, const Target& target);
 // Whether all that it reads lies as it does, or is one value for all points.
 bool lies_flat(const Op& op);
-// Its loops in a loop of a reader, of so many rows.
-void derive_flat_series(const Op& op, int64_t rows, const std::string& reader, const Axis& row,
-                        const Target& target, Schedule* schedule);
+// Its loops in a loop of a reader, of so many steps of the axis before the last; or of the one
+// before that, with one step of the axis between.
+struct FlatRows {
+  int64_t steps;
+  bool has_one_between = false;
+};
+void derive_flat_series(const Op& op, const FlatRows& rows, const std::string& reader,
+                        const Axis& at, const Target& target, Schedule* schedule);
 
 }  // namespace emulsion
 

@@ -16,14 +16,10 @@
 namespace emulsion {
 namespace {
 
-bool is_comparison(const Expr& e) {
-  return e->op == ExprOp::lt || e->op == ExprOp::le || e->op == ExprOp::gt || e->op == ExprOp::ge;
-}
-
 // The first step of the axis behind the border that a comparison with a number makes. Nothing of
 // any other comparison.
 std::optional<int64_t> border_of(const Expr& e, const Axis& axis) {
-  if (!is_comparison(e)) return std::nullopt;
+  if (!is_order(e->op)) return std::nullopt;
   const auto is_axis = [&](const Expr& side) {
     return side->op == ExprOp::axis && side->name == axis.name();
   };

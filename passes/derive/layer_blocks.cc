@@ -5,6 +5,8 @@
 
 #include "dsl/error.h"
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/alternative_ways.h"
+#include "passes/derive/derive_schedule.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/index/simplify_index.h"
@@ -57,20 +59,25 @@ int64_t rows_of_tile_apart(const std::vector<const Op*>& layers, const Target& t
   return std::min(kMost, apart.rows);
 }
 
-// How many rows are computed at a time: enough that the weights, which come from a cache, are read
-// for many of them, and a whole number of register tiles, if that leaves not too much over
-// at the end.
-int64_t choose_block(const std::vector<const Op*>& layers, const Target& target) {
+const Extent& rows_in_blocks(const std::vector<const Op*>& layers) {
+  const Shape& shape = layers.front()->shape;
+  return shape[shape.size() - 2];
+}
+
+// The most of which a row of each layer, beside the weights, stays in the second cache.
+int64_t most_rows_at_a_time(const std::vector<const Op*>& layers, const Target& target) {
   constexpr int64_t kMost = 48;
-  constexpr int64_t kWeights = 2;  // reading them costs as much as that many rows
-  const Op& last = *layers.front();
-  const std::optional<int64_t> rows = last.shape[last.shape.size() - 2].as_constant();
-  if (!rows) return block_of_run_time_rows(layers, rows_of_tile_apart(layers, target), target);
   int64_t bytes = 0;
   for (const Op* layer : layers) bytes += bytes_of_row(*layer);
-  int64_t most = std::min(kMost, target.l2_bytes / 4 / bytes);
-  if (const auto all = rows_of(last)) most = std::min(most, *all / least_blocks(target));
-  most = std::clamp<int64_t>(most, 1, *rows);
+  return std::clamp<int64_t>(target.l2_bytes / 4 / bytes, 1, kMost);
+}
+
+// How many of `rows` are computed at a time, `most` or less: enough that the weights, which come
+// from a cache, are read for many of them, and a whole number of register tiles, if that leaves not
+// too much over at the end.
+int64_t block_of_rows(const std::vector<const Op*>& layers, int64_t rows, int64_t most,
+                      const Target& target) {
+  constexpr int64_t kWeights = 2;  // reading them costs as much as that many rows
   int64_t best = most;
   double least_cost = 0;
   for (int64_t block = most; block > most / 2; --block) {
@@ -80,13 +87,36 @@ int64_t choose_block(const std::vector<const Op*>& layers, const Target& target)
       const int64_t computed = (block + tile - 1) / tile * tile;
       cost += static_cast<double>(work_of_row(*layer)) * static_cast<double>(computed + kWeights);
     }
-    const int64_t blocks = (*rows + block - 1) / block;
+    const int64_t blocks = (rows + block - 1) / block;
     cost *= static_cast<double>(blocks);
     if (block != most && cost >= least_cost) continue;
     best = block;
     least_cost = cost;
   }
   return best;
+}
+
+int64_t choose_block(const std::vector<const Op*>& layers, const Target& target) {
+  const std::optional<int64_t> rows = rows_in_blocks(layers).as_constant();
+  if (!rows) return block_of_run_time_rows(layers, rows_of_tile_apart(layers, target), target);
+  int64_t most = most_rows_at_a_time(layers, target);
+  if (const auto all = rows_of(*layers.front())) most = std::min(most, *all / least_blocks(target));
+  return block_of_rows(layers, *rows, std::clamp<int64_t>(most, 1, *rows), target);
+}
+
+// Of a run-time number of rows, where there are many, the rows of several tiles. Else each tile
+// reads all weights again, from the second cache where the first one does not hold them. Of the
+// last block more may be computed than there is: of so many blocks that is little.
+std::optional<ManyRowsOfLayers> choose_many(const std::vector<const Op*>& layers, int64_t block,
+                                            const Target& target) {
+  constexpr int64_t kBlocks = 8, kRows = 1 << 20;
+  if (rows_in_blocks(layers).as_constant()) return std::nullopt;
+  int64_t bytes = 0;
+  for (const Op* layer : layers) bytes = std::min(bytes + bytes_of_weight(*layer), INT64_MAX / 2);
+  if (bytes <= target.l1_bytes) return std::nullopt;
+  const int64_t many = block_of_rows(layers, kRows, most_rows_at_a_time(layers, target), target);
+  if (many < 2 * block) return std::nullopt;
+  return ManyRowsOfLayers{many, many * std::max(kBlocks, least_blocks(target))};
 }
 
 // Every block reads all weights again: from the second cache, or for blocks of many rows from the
@@ -179,7 +209,8 @@ class LayerFinder {
     taken_.insert(layers.begin(), layers.end());
     inside_.insert(layers.begin() + 1, layers.end());
     const int64_t block = choose_block(layers, target_);
-    return LayerBlocks{std::move(layers), block};
+    const auto many = choose_many(layers, block, target_);
+    return LayerBlocks{std::move(layers), block, many};
   }
 
   // One for each layer that is in no block of its reader: what was said of it last.
@@ -289,8 +320,11 @@ std::vector<LayerBlocks> layer_blocks(const Graph& grouped, const Target& target
   return found;
 }
 
-void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
-                         const DeriveOptions& options, Schedule* schedule) {
+namespace {
+
+// With so many rows at a time.
+void derive_blocks_of(int64_t rows, const LayerBlocks& blocks, const Target& target,
+                      const DeriveOptions& options, Schedule* schedule) {
   const auto group_of = [&](const Op& layer) {
     inline_members(layer, sums_of(layer), schedule);
     return ContractionGroup{sums_of(layer), &result_of(layer)};
@@ -303,9 +337,8 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
   // A block of a run-time number of rows is one tile of them.
   const std::optional<std::string> ahead = rows_from_memory(*blocks.layers.back(), target);
   const bool by_blocks = !rows_of(last);
-  const BlockLoops loops =
-      derive_reader_of_blocks(group_of(last), blocks.block, target, options, schedule,
-                              {part, by_blocks ? ahead : std::nullopt});
+  const BlockLoops loops = derive_reader_of_blocks(group_of(last), rows, target, options, schedule,
+                                                   {part, by_blocks ? ahead : std::nullopt});
   Axis tile = loops.block;  // of the first layer in the end
   for (size_t i = 1; i < blocks.layers.size(); ++i) {
     tile = derive_product_in_blocks(group_of(*blocks.layers[i]), loops, target, options, schedule);
@@ -313,6 +346,25 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
   const bool has_tiles = tile.name() != loops.block.name();
   if (!ahead || by_blocks || !has_tiles) return;
   (*schedule)[result_of(*blocks.layers.back()).name].prefetch(*ahead, tile, 1);
+}
+
+}  // namespace
+
+void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
+                         const DeriveOptions& options, Schedule* schedule) {
+  const Op& last = result_of(*blocks.layers.front());
+  if (!blocks.many || !can_have_ways(last, *schedule)) {
+    return derive_blocks_of(blocks.block, blocks, target, options, schedule);
+  }
+  Schedule fewer = schedule->without_directives();
+  derive_blocks_of(blocks.block, blocks, target, options, &fewer);
+  DeriveOptions same_layout = options;
+  keep_layout(fewer, &same_layout);
+  const Expr rows = extent_value(rows_in_blocks(blocks.layers));
+  AlternativeWay many{"_many", rows >= int_constant(blocks.many->least),
+                      schedule->without_directives()};
+  derive_blocks_of(blocks.many->block, blocks, target, same_layout, &many.schedule);
+  add_ways(last, {many}, fewer, schedule);
 }
 
 }  // namespace emulsion

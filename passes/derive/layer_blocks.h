@@ -18,12 +18,18 @@
 
 namespace emulsion {
 
+// Where a call has as many rows as `least`, `block` of them are computed at a time.
+struct ManyRowsOfLayers {
+  int64_t block, least;
+};
+
 // Operations of a grouped graph: products of a weight, each with what is fused onto it, and each
 // but the first a product of the one before. All but the last are read by others of these alone.
 // Their axes but the last say which row, in the same order.
 struct LayerBlocks {
   std::vector<const Op*> layers;  // the last one first, each behind all that read it
   int64_t block;                  // how many rows are computed at a time
+  std::optional<ManyRowsOfLayers> many = std::nullopt;
 };
 
 // A layer that could be computed in the blocks of the one that reads it, and is not.

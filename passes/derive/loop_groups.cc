@@ -230,6 +230,18 @@ std::optional<FusionRefusal> unwanted_through(const std::string& pattern, const 
   return policy({pattern, operations});
 }
 
+bool wanted_in_loops(const std::string& pattern, const std::vector<const Op*>& operations,
+                     const LoopPolicy& policy, std::vector<FusionDecision>* decisions) {
+  const std::optional<FusionRefusal> refusal = policy({pattern, operations});
+  const std::string reason = refusal ? refusal->reason : "";
+  const bool measured = refusal && refusal->measured;
+  for (size_t i = 1; i < operations.size(); ++i) {
+    decisions->push_back(
+        {operations[i]->name, operations[0]->name, !refusal, reason, pattern, measured});
+  }
+  return !refusal;
+}
+
 std::set<std::string> inlined_moves(const ReadThrough& through,
                                     const std::unordered_set<const Op*>& done) {
   std::set<std::string> inlined = transposed_weights(through.graph);

@@ -21,6 +21,7 @@
 #include "passes/derive/row_groups.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/derive/window_chains.h"
+#include "passes/fuse/fusion_report.h"
 #include "passes/fuse/loop_policy.h"
 
 namespace emulsion {
@@ -52,6 +53,10 @@ LoopGroups read_loop_groups(const Graph& shared, const ReadThrough& through, con
 // What a policy says of an operation that could be read through, by that pattern.
 std::optional<FusionRefusal> unwanted_through(const std::string& pattern, const Op& op,
                                               const LoopPolicy& policy);
+// Whether a policy wants operations, by that pattern, in loops of the first of them. Adds a
+// decision on each of the others.
+bool wanted_in_loops(const std::string& pattern, const std::vector<const Op*>& operations,
+                     const LoopPolicy& policy, std::vector<FusionDecision>* decisions);
 // What is computed inline of a graph of which `done` has its loops: moves, but for one in a window
 // of its readers, and what turns a weight that is packed.
 std::set<std::string> inlined_moves(const ReadThrough& through,

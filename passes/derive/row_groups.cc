@@ -82,6 +82,16 @@ std::vector<const Op*> members_of(const RowGroup& group) {
   return members;
 }
 
+bool wakes_threads(const RowGroup& group, const Target& target) {
+  const std::vector<const Op*> members = members_of(group);
+  if (!group.is_across_steps()) return wakes_threads(members, target);
+  std::vector<Extent> points = most_points(members);
+  const auto rows =
+      std::find(points.begin(), points.end(), result_of(group.reader()).shape[group.axes().back()]);
+  if (rows != points.end()) *rows = group.most_in_step;
+  return wakes_threads_from(points, points_for_threads(members, target), target);
+}
+
 bool keeps_any(const RowGroup& group) {
   return std::any_of(group.members.begin(), group.members.end(),
                      [](const RowGroup::Member& member) { return member.is_kept; });

@@ -35,11 +35,15 @@ struct RowGroup {
     bool is_inline = false;
     // Whether it is stored whole, a row at a time: an output, or what the outside reads too.
     bool is_kept = false;
-    // Whether it is computed with each vector of the reader: a result beside it, or what only such
-    // results read. So what they all read is loaded once, while it is in registers.
+    // Whether it can be computed with each vector of the reader: a result beside it, or what only
+    // such results read. Rows that stay in the first cache are computed one after another
+    // (are_results_in_rows()).
     bool is_with_reader = false;
   };
   std::vector<Member> members;  // the reader first, each behind all that read it
+  // The most rows that the last axis that says which row has, where these are few, and several
+  // steps of the axis before it are computed at a time (few_rows_in_step()); 0 of others.
+  int64_t most_in_step = 0;
 
   const Op& reader() const { return *members.front().op; }
   bool is_read_outside(const Member& member) const {
@@ -47,6 +51,9 @@ struct RowGroup {
   }
   // Of the reader.
   const std::vector<size_t>& axes() const { return members.front().axes; }
+  bool is_across_steps() const { return most_in_step > 0; }
+  // Which of them has the steps of which several are computed at a time.
+  size_t at_a_time() const { return axes().size() - (is_across_steps() ? 2 : 1); }
 };
 
 // Rows that could be computed together, and are not.
@@ -57,6 +64,8 @@ struct DeclinedRows {
 
 // All operations of a group, the reader first.
 std::vector<const Op*> members_of(const RowGroup& group);
+// Whether all of it is worth several threads, or run-time sizes decide.
+bool wakes_threads(const RowGroup& group, const Target& target);
 bool keeps_any(const RowGroup& group);
 // Whether it has results beside the reader, which are computed with each vector of it.
 bool has_results(const RowGroup& group);

@@ -60,6 +60,9 @@ int64_t most_rows(const RowGroup& group, const Target& target) {
 // How many of a run-time number of rows are computed at a time, if they are short and the first
 // cache holds half of them.
 constexpr int64_t kManyRows = 32;
+// How many steps of an axis around few rows there are at least, of which several are computed at a
+// time.
+constexpr int64_t kLeastSteps = 8;
 
 bool are_many_at_a_time(const RowGroup& group, const Target& target) {
   if (!may_end_with_last_row(group)) return false;
@@ -70,9 +73,20 @@ bool are_many_at_a_time(const RowGroup& group, const Target& target) {
 
 }  // namespace
 
+bool are_results_in_rows(const RowGroup& group, const Target& target) {
+  return rows_in_cache(group, target).value_or(1) > 1;
+}
+
+bool has_few_again(const RowGroup& group, const Extent& all, int64_t rows) {
+  constexpr int64_t kFew = 32;  // one of so many
+  const std::optional<int64_t> count = all.as_constant();
+  if (!count || *count < rows || keeps_any(group) || has_results(group)) return false;
+  if (sums_of(group.reader()) != nullptr) return false;
+  return kFew * (rows - *count % rows) <= *count;
+}
+
 bool may_end_with_last_row(const RowGroup& group) {
-  return are_first(group) && !keeps_any(group) && !has_results(group) &&
-         sums_of(group.reader()) == nullptr;
+  return are_first(group) && !keeps_any(group) && !has_results(group);
 }
 
 bool are_short_rows(int64_t elements) {
@@ -95,6 +109,24 @@ std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target
   return std::max<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1);
 }
 
+std::optional<FewRows> few_rows_in_step(const RowGroup& group, const Target& target,
+                                        std::optional<int64_t> of_lanes) {
+  const std::vector<size_t>& axes = group.axes();
+  if (axes.size() < 2 || (!of_lanes && !are_many_at_a_time(group, target))) return std::nullopt;
+  const Extent &rows = group.reader().shape[axes.back()],
+               &steps = group.reader().shape[axes[axes.size() - 2]];
+  const int64_t known = steps.as_constant().value_or(kManyRows);
+  if (rows.is_constant() || known < of_lanes.value_or(kLeastSteps)) return std::nullopt;
+  const int64_t most = std::min(of_lanes.value_or(kManyRows), known) / 2;
+  if (rows.lower_bound().value_or(0) > most) return std::nullopt;
+  const Expr are_few = extent_value(rows) <= int_constant(most);
+  FewRows few{group, steps.is_constant()
+                         ? are_few
+                         : are_few && extent_value(steps) >= int_constant(kManyRows)};
+  few.group.most_in_step = most;
+  return few;
+}
+
 int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
                        const Target& target) {
   constexpr int64_t kTasksOfCore = 2;
@@ -109,7 +141,8 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
       least = points_for_threads(members_of(group), target) / std::max<int64_t>(*points, 1);
   }
   if (are_tasks && least) {
-    most = std::clamp<int64_t>(*least / (kTasksOfCore * target.cores), 1, most);
+    const int64_t enough = group.is_across_steps() ? std::min(kLeastSteps, most) : 1;
+    most = std::clamp<int64_t>(*least / (kTasksOfCore * target.cores), enough, most);
   }
   if (!all.is_constant()) {
     return most > std::max(kRowsAtATime, of_short) ? power_of_two(most) : most;

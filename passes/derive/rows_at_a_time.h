@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "dsl/expr.h"
 #include "dsl/extent.h"
 #include "dsl/target.h"
 #include "passes/derive/row_groups.h"
@@ -20,13 +21,29 @@ constexpr int64_t kRowsAtATime = 4;
 // vectors lie across them in what there is once in a row, and go through several where one fills
 // none. The last tile has no more rows than are left (end_vectors.h).
 bool are_short_rows(int64_t elements);
-// Whether in that tile no more of them are computed, as far as the group tells: what is kept, and
-// the parts of sums that the reader makes itself, have loops of their own that go on, and what
-// these read would be computed beyond the last row.
+// Whether in that tile no more of them are computed, as far as the group tells: of what is kept it
+// is not known.
 bool may_end_with_last_row(const RowGroup& group);
+// Whether the results beside the reader are computed a few rows at a time, one after another, and
+// not with each vector of it: where these rows stay in the first cache. Two streams that go to
+// memory in turns are slow where each vector is a part of two cache lines.
+bool are_results_in_rows(const RowGroup& group, const Target& target);
+// Whether the last tile of so many rows may start earlier: few of a known number of rows are
+// computed again, and none of what is kept of them.
+bool has_few_again(const RowGroup& group, const Extent& all, int64_t rows);
 // How many rows fit the L1 cache, with all that is read and computed of them, and at least one;
 // nothing where a run-time size decides.
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target);
+// Where rows have another axis around them, x[b, r, c], and their number is a run-time size: the
+// group with several steps of that axis at a time, and the condition under which a step has few
+// rows. A tile of rows would be nearly empty. Nothing where that never pays. `of_lanes`: of rows in
+// each of so many lanes.
+struct FewRows {
+  RowGroup group;
+  Expr condition;
+};
+std::optional<FewRows> few_rows_in_step(const RowGroup& group, const Target& target,
+                                        std::optional<int64_t> of_lanes = std::nullopt);
 // How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
 // get several. It may not divide their number: derive_rows says how the last ones are computed.
 // `of_short`: how many of rows of a run-time length, as of derive_rows.

@@ -25,13 +25,8 @@ class LoopDecisions {
 
   // `operations`: the last one first, each behind all that read it.
   bool wants(const std::string& pattern, const std::vector<const Op*>& operations) {
-    const std::optional<FusionRefusal> refusal = policy_({pattern, operations});
-    for (size_t i = 1; i < operations.size(); ++i) {
-      said_of_.insert(operations[i]->name);
-      loops_.push_back({operations[i]->name, operations[0]->name, !refusal,
-                        refusal ? refusal->reason : "", pattern, refusal && refusal->measured});
-    }
-    return !refusal;
+    for (size_t i = 1; i < operations.size(); ++i) said_of_.insert(operations[i]->name);
+    return wanted_in_loops(pattern, operations, policy_, &loops_);
   }
   bool wants_through(const Op& move) {
     const auto refusal = unwanted_through(kReadThrough, move, policy_);

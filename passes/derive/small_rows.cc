@@ -7,8 +7,10 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/rows_at_a_time.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
 #include "passes/index/simplify_index.h"
@@ -160,8 +162,10 @@ bool combines_few(const Op& op, const Target& target) {
 
 // Whether it pays to have a thing in each lane although all its elements are computed in one way.
 // They are loaded and stored one by one, which takes longer than anything but a series of them
-// without instructions for that, and where masks leave rows out. What is behind a norm has full
-// vectors by itself.
+// without instructions for that, and where masks leave rows out. What is behind a norm of a known
+// number of rows has full vectors by itself; of a run-time number the norm would be computed a few
+// rows at a time, in vectors that are nearly empty (layer_norm_gelu of
+// `//benchmarks:fusion_sweep`).
 bool pays_for_sums(const RowGroup& group, const Target& target) {
   constexpr int64_t kFew = 5, kMost = 7;
   const auto any = [&](const std::function<bool(const Op&)>& holds) {
@@ -171,13 +175,14 @@ bool pays_for_sums(const RowGroup& group, const Target& target) {
   if (!any([&](const Op& op) { return combines_few(op, target); })) return false;
   const std::vector<size_t> rows = first_axes(group.axes().size());
   const bool has_series = any(takes_series);
-  if (!has_series && !group.reader().shape[rows.back()].is_constant()) return false;
+  const bool is_known = group.reader().shape[rows.back()].is_constant();
+  if (!has_series && !is_known) return false;
   const int64_t most = has_series || target.has("avx512_skylake") ? kMost : kFew;
   const auto is_long = [&](const Op& op) {
     return elements_of_row(op, rows).value_or(kMost + 1) > most ||
            points_beside(op, rows).value_or(kMost + 1) > most;
   };
-  return !any(is_long) && stored_for_series(group) == nullptr;
+  return !any(is_long) && !(is_known && stored_for_series(group) != nullptr);
 }
 
 bool may_be_last(const Op& op, const Target& target) {
@@ -271,6 +276,19 @@ std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,
     groups.push_back(*std::move(group));
   }
   return groups;
+}
+
+void derive_small_rows(const RowGroup& group, const Target& target, Schedule* schedule) {
+  const Op& reader = result_of(group.reader());
+  const std::optional<FewRows> few = few_rows_in_step(group, target, lanes_apart(reader, target));
+  if (!few || keeps_any(group) || !can_have_ways(reader, *schedule)) {
+    return derive_rows_in_each_lane(group, Expr(), target, schedule);
+  }
+  AlternativeWay way{"_apart", few->condition, schedule->without_directives()};
+  derive_rows_in_each_lane(few->group, Expr(), target, &way.schedule);
+  Schedule otherwise = schedule->without_directives();
+  derive_rows_in_each_lane(group, Expr(), target, &otherwise);
+  add_ways(reader, {way}, otherwise, schedule);
 }
 
 }  // namespace emulsion

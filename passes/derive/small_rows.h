@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "dsl/graph.h"
+#include "dsl/schedule.h"
 #include "dsl/target.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_groups.h"
@@ -47,6 +48,9 @@ std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
 // Those of a graph, from its end on. No operation is in two, or in one of `taken`.
 std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,
                                  const std::unordered_set<const Op*>& taken = {});
+
+// Their schedule: rows in each lane, or steps of the axis around them where these have few rows.
+void derive_small_rows(const RowGroup& group, const Target& target, Schedule* schedule);
 
 }  // namespace emulsion
 

@@ -24,8 +24,6 @@ bool is_data(const Expr& e) {
   return any_part(e, [](const Expr& node) { return node->op == ExprOp::read; });
 }
 
-bool is_comparison(ExprOp op) { return op >= ExprOp::eq && op <= ExprOp::ge; }
-
 // Whether an affine expression is 0 or more in every iteration.
 bool never_negative(const Affine& affine, const Expr& e, const AxisExtents& axes) {
   const bool in_scope = std::all_of(affine.coefficients.begin(), affine.coefficients.end(),

@@ -44,12 +44,25 @@ class Applier {
                   "one inside it, too");
     }
     check_kinds(plan_, last_.loops(), applied_);
+    check_cut_loops();
     plan_.specialized_loops = last_.all_cases();
     plan_.loops = std::move(plan_.specialized_loops.front());
     plan_.specialized_loops.erase(plan_.specialized_loops.begin());
     plan_.stage.transforms = std::move(cases_.front().transforms);
+    plan_.stage.cuts = std::move(cases_.front().cuts);
     for (size_t i = 1; i < cases_.size(); ++i) {
-      plan_.stage.specializations.push_back({cases_[i].condition, std::move(cases_[i].transforms)});
+      plan_.stage.specializations.push_back(
+          {cases_[i].condition, std::move(cases_[i].transforms), std::move(cases_[i].cuts)});
+    }
+  }
+
+  void check_cut_loops() const {
+    const std::vector<std::vector<ScheduledLoop>> loops = last_.all_cases();
+    for (size_t i = 0; i < cases_.size(); ++i) {
+      Stage one = plan_.stage;
+      one.transforms = cases_[i].transforms;
+      one.cuts = cases_[i].cuts;
+      emulsion::check_cut_loops(plan_, one, loops[i]);
     }
   }
 
@@ -57,6 +70,7 @@ class Applier {
   struct Case {
     Expr condition;
     std::vector<LoopTransform> transforms;
+    std::vector<AxisCut> cuts;
   };
 
   // Whether the directive is legal, and all that it does but to change and mark the loops.
@@ -76,6 +90,8 @@ class Applier {
         return check_kind(d, LoopKind::parallel);
       case DirectiveKind::partition:
         return partition(d);
+      case DirectiveKind::cut:
+        return add_cut(plan_, d, cases_.back().condition, &cases_.back().cuts);
       case DirectiveKind::tensorize:
         return tensorize(d);
       case DirectiveKind::atomic:
@@ -444,6 +460,7 @@ NestPlan apply_directives(WrittenNest nest, const LoopsOfStages& loops) {
     plan.keeps_whole = plan.keeps_whole || plan.stages[id].kept_whole;
   }
   check_places(plan);
+  check_cuts(plan);
   check_kept_whole(plan);
   check_loops(plan);
   check_joins(plan);

@@ -5,6 +5,7 @@
 #include "passes/lower/alternatives.h"
 #include "passes/lower/inline_reads.h"
 #include "passes/lower/stage_storage.h"
+#include "passes/nest/axis_pieces.h"
 #include "passes/nest/map_point.h"
 #include "passes/nest/prefetch_box.h"
 #include "passes/nest/read_indices.h"
@@ -229,16 +230,87 @@ class TreeBuilder {
   // From loop `outermost` on.
   NodePtr nest_of(StageId id, const StageCase& one, size_t number, Part part,
                   size_t outermost = 0) {
-    const ScheduledStage& plan = nest_.stages[id];
     std::vector<ScheduledLoop> loops;
     for (const ScheduledLoop& loop : one.loops) {
       if (part != Part::init || !loop.is_reduction) loops.push_back(loop);
     }
-    NodePtr node = uop(id, one, part);
-    auto extents = loop_extents(one.stage, one.extents);
+    return loops_from(outermost, {id, one, number, part, loops, {}});
+  }
+
+  // The loops of a case of a stage, or of its start value.
+  struct LoopsOfPart {
+    StageId id;
+    const StageCase& one;
+    size_t number;
+    Part part;
+    const std::vector<ScheduledLoop>& loops;
+    std::vector<AxisPiece> pieces;  // of axes that are cut: those at hand
+  };
+
+  // Those from one on. The first that is made of an axis that is cut is there for each piece.
+  NodePtr loops_from(size_t outermost, const LoopsOfPart& of) {
+    size_t end = outermost;
+    std::optional<std::string> axis;
+    while (end < of.loops.size() && !axis) {
+      axis = next_cut_axis(of, of.loops[end].name);
+      if (!axis) ++end;
+    }
+    if (!axis) return in_loops(uop(of.id, of.one, of.part, of.pieces), outermost, end, of);
+    std::vector<NodePtr> all;
+    for (const AxisPiece& piece : pieces_of(of.one.stage, *axis)) {
+      LoopsOfPart inside = of;
+      inside.pieces.push_back(piece);
+      all.push_back(loops_from(end, inside));
+    }
+    return in_loops(make_block(with_blocks_dissolved(all)), outermost, end, of);
+  }
+
+  // The first cut axis that the loop is made of, of those whose piece is not decided.
+  static std::optional<std::string> next_cut_axis(const LoopsOfPart& of, const std::string& loop) {
+    if (of.one.stage.cuts.empty()) return std::nullopt;
+    const std::set<std::string> made_of = axes_of_loop(of.one.stage, loop);
+    for (const std::string& axis : cut_axes(of.one.stage)) {
+      const bool is_decided =
+          std::any_of(of.pieces.begin(), of.pieces.end(),
+                      [&](const AxisPiece& piece) { return piece.axis == axis; });
+      if (!is_decided && made_of.count(axis) > 0) return axis;
+    }
+    return std::nullopt;
+  }
+
+  // All pieces of a loop go into one block.
+  static std::vector<NodePtr> with_blocks_dissolved(const std::vector<NodePtr>& nodes) {
+    std::vector<NodePtr> result;
+    for (const NodePtr& node : nodes) {
+      const Block* block = node->as<Block>();
+      const std::vector<NodePtr> one = {node};
+      const std::vector<NodePtr>& added = block ? block->children : one;
+      result.insert(result.end(), added.begin(), added.end());
+    }
+    return result;
+  }
+
+  // Of the axes that are cut, the pieces of those that the loop is the outermost of.
+  static std::vector<AxisPiece> pieces_at(size_t loop, const LoopsOfPart& of) {
+    std::vector<AxisPiece> result;
+    for (const AxisPiece& piece : of.pieces) {
+      const auto is_of_axis = [&](const ScheduledLoop& one) {
+        return axes_of_loop(of.one.stage, one.name).count(piece.axis) > 0;
+      };
+      const auto first = std::find_if(of.loops.begin(), of.loops.end(), is_of_axis);
+      if (first - of.loops.begin() == static_cast<std::ptrdiff_t>(loop)) result.push_back(piece);
+    }
+    return result;
+  }
+
+  // The node in the loops from `outermost` on, before `end`.
+  NodePtr in_loops(NodePtr node, size_t outermost, size_t end, const LoopsOfPart& of) {
+    const auto& [id, one, number, part, loops, pieces] = of;
+    const ScheduledStage& plan = nest_.stages[id];
+    auto extents = loop_extents(one.stage, one.extents_in(pieces));
     std::vector<std::string> shared;
     // Where anything is placed or shared, each case has the loops of the general one.
-    for (size_t i = loops.size(); i-- > outermost;) {
+    for (size_t i = end; i-- > outermost;) {
       const std::string& name = loops[i].name;
       if (part != Part::init) node = with_places(LoopLevel{id, i}, number, node);
       for (StageId sharing : plan.sharing) {
@@ -248,6 +320,7 @@ class TreeBuilder {
       }
       Loop loop;
       loop.shared = shared;
+      loop.pieces = pieces_at(i, of);
       loop.stage = plan.stage.name;
       loop.part = part;
       loop.axis = name;
@@ -285,7 +358,9 @@ class TreeBuilder {
     return VariableChanger(variables).mutate(nest_of(id, general, 0, part, count));
   }
 
-  NodePtr uop(StageId id, const StageCase& one, Part part) const {
+  // `pieces`: of the axes that are cut, what it computes.
+  NodePtr uop(StageId id, const StageCase& one, Part part,
+              const std::vector<AxisPiece>& pieces) const {
     const ScheduledStage& plan = nest_.stages[id];
     const Stage& stage = one.stage;
     UopNode node;
@@ -296,8 +371,8 @@ class TreeBuilder {
     } else if (part == Part::pure && stage.body->op == ExprOp::read) {
       node.kind = UopKind::load;
     }
-    PointMap map = map_point(stage, part, one.extents);
-    const std::vector<Expr> mins = regions_[id].mins();
+    PointMap map = map_point(stage, part, one.extents_in(pieces));
+    const std::vector<Expr> mins = starts_in_pieces(stage, regions_[id].mins(), pieces);
     for (size_t i = 0; i < stage.axes.size(); ++i) {
       node.point.push_back(simplify_index(mins[i] + map.local.at(stage.axes[i].name())));
     }
@@ -309,9 +384,20 @@ class TreeBuilder {
     node.guards = std::move(map.guards);
     if (plan.kept_whole) guard_domain(regions_[id], &node);
     node.atomic = part == Part::update && plan.atomic;
-    const Expr body = part == Part::init ? stage.body : body_here(stage);
+    const Expr body = part == Part::init
+                          ? stage.body
+                          : body_in_pieces(stage, body_here(stage), pieces,
+                                           [&](const auto& name) { return shape_of(name); });
     if (!body.same_as(stage.body)) node.body = body;
     return make_node(std::move(node));
+  }
+
+  Shape shape_of(const std::string& buffer) const {
+    const std::optional<StageId> made = nest_.find(buffer);
+    if (!made) return nest_.find_buffer(buffer)->shape;
+    Shape shape;
+    for (const Axis& axis : nest_.stages[*made].stage.axes) shape.push_back(axis.extent());
+    return shape;
   }
 
   // What is stored whole ends where its domain ends, though a tile of it may reach past that.

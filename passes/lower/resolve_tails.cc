@@ -7,6 +7,7 @@
 #include "passes/index/size_facts.h"
 #include "passes/lower/refusal.h"
 #include "passes/lower/stage_region.h"
+#include "passes/nest/axis_pieces.h"
 
 namespace emulsion {
 namespace {
@@ -122,9 +123,9 @@ void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& exte
 // The transforms of a case of the stage, with every tail chosen. What that makes of the region it
 // changes. A reduction is over one domain in every case: its transforms are those of `general`,
 // when that is chosen already.
-std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase one,
-                                        const std::vector<LoopTransform>& general,
-                                        const SizeFacts& facts, StageRegion* region) {
+std::vector<LoopTransform> resolve_piece(const ScheduledStage& plan, StageCase one,
+                                         const std::vector<LoopTransform>& general,
+                                         const SizeFacts& facts, StageRegion* region) {
   Stage& stage = one.stage;
   std::map<std::string, Expr> extents = axis_extents(stage, one.extents);
   std::set<std::string> reduced;  // loops of reduction axes
@@ -165,6 +166,37 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
     refuse_extent(plan, loop, to_string(extents.at(loop.name)));
   }
   return stage.transforms;
+}
+
+// An axis is cut where all of it is computed at once: a piece is no part of what readers need.
+void check_cut_axes(const ScheduledStage& plan, const Stage& stage, const StageRegion& region) {
+  for (const AxisCut& cut : stage.cuts) {
+    const AxisRegion& axis = region.axes[axis_index(stage.axes, cut.axis).value()];
+    if (axis.is_whole && !axis.window) continue;
+    refuse(stage.name, plan.source_directive(DirectiveKind::cut, {cut.axis}),
+           fmt::format("expected all of {} of {} to be computed at a time, got a part; legal: "
+                       "compute_root(), or compute_at a loop outside",
+                       cut.axis, stage.name));
+  }
+}
+
+// A tail is for all pieces of the axes that are cut: an exact one where each is whole tiles.
+std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, const StageCase& one,
+                                        const std::vector<LoopTransform>& general,
+                                        const SizeFacts& facts, StageRegion* region) {
+  check_cut_axes(plan, one.stage, *region);
+  std::vector<LoopTransform> result;
+  for (const auto& pieces : combinations_of_pieces(one.stage, cut_axes(one.stage))) {
+    StageCase here = one;
+    here.extents = one.extents_in(pieces);
+    const std::vector<LoopTransform> resolved =
+        resolve_piece(plan, std::move(here), general, facts, region);
+    for (size_t i = 0; i < result.size(); ++i) {
+      if (result[i].tail == Tail::round_up) result[i].tail = resolved[i].tail;
+    }
+    if (result.empty()) result = resolved;
+  }
+  return result;
 }
 
 // What a condition says of the sizes decides tails and what may be unrolled or vectorized. The

@@ -230,6 +230,16 @@ void require_size(const std::string& stage, const Directive& d, const Shape& sha
 // What may be inside what, of the loops that a stage has after its first `applied` directives: a
 // later one can mend an earlier one.
 void check_kinds(const WrittenStage& plan, const std::vector<ScheduledLoop>& loops, size_t applied);
+// Adds what the directive says to the cuts of a case of the stage, in their order. `condition`: of
+// the case.
+void add_cut(const WrittenStage& plan, const Directive& d, const Expr& condition,
+             std::vector<AxisCut>* cuts);
+// What cuts ask of the loops of a case, once all of its directives are known. `one`: the stage with
+// the transforms and the cuts of the case.
+void check_cut_loops(const WrittenStage& plan, const Stage& one,
+                     const std::vector<ScheduledLoop>& loops);
+// That nothing is computed in the loops of an axis that is cut, and none of them is shared.
+void check_cuts(const NestPlan& nest);
 // Whether the steps of a reduction loop may be taken together, as directive `d` asks.
 void check_carried(const WrittenStage& plan, const Directive& d, LoopKind kind);
 

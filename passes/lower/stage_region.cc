@@ -2,6 +2,7 @@
 
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
+#include "passes/nest/axis_pieces.h"
 #include "passes/nest/map_point.h"
 
 namespace emulsion {
@@ -50,12 +51,19 @@ std::vector<Window> StageRegion::windows() const {
   return result;
 }
 
+std::vector<Expr> StageCase::extents_in(const std::vector<AxisPiece>& pieces) const {
+  std::vector<Expr> result = extents_in_pieces(stage, extents, pieces);
+  for (Expr& extent : result) extent = facts.assume(extent);
+  return result;
+}
+
 std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& region) {
-  std::vector<StageCase> cases = {{region.stage, plan.loops, region.extents()}};
+  std::vector<StageCase> cases = {{region.stage, plan.loops, region.extents(), {}}};
   for (size_t i = 0; i < plan.specialized_loops.size(); ++i) {
-    StageCase one{specialized(region.stage, i), plan.specialized_loops[i], region.extents()};
+    StageCase one{specialized(region.stage, i), plan.specialized_loops[i], region.extents(),
+                  facts_of(region.stage.specializations[i].condition)};
     one.stage.specializations.clear();
-    const SizeFacts facts = facts_of(region.stage.specializations[i].condition);
+    const SizeFacts& facts = one.facts;
     for (Expr& extent : one.extents) extent = facts.assume(extent);
     for (Axis& axis : one.stage.reduction_axes) {
       const std::optional<Extent> here = as_extent(facts.assume(extent_value(axis.extent())));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "passes/index/index_interval.h"
+#include "passes/index/size_facts.h"
 #include "passes/lower/stage_plan.h"
 #include "passes/nest/loop_nest.h"
 
@@ -55,6 +56,10 @@ struct StageCase {
   Stage stage;  // with the transforms of the case
   std::vector<ScheduledLoop> loops;
   std::vector<Expr> extents;  // of the region computed, in what the condition says of the sizes
+  SizeFacts facts = {};       // what it says
+
+  // The same of what is computed of the region in some pieces of its axes.
+  std::vector<Expr> extents_in(const std::vector<AxisPiece>& pieces) const;
 };
 // The general case, then one for each of stage.specializations.
 std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& region);

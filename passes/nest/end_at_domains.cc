@@ -13,6 +13,7 @@
 #include "dsl/affine.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/end_guarded_loops.h"
 #include "passes/nest/end_vectors.h"
 #include "passes/nest/loop_steps.h"
 #include "passes/nest/read_indices.h"
@@ -39,6 +40,7 @@ struct Ending {
   }
 };
 using Endings = std::map<StageAxis, Ending>;
+using GuardedEnds = std::map<std::string, GuardedEnd>;
 
 std::optional<StageAxis> axis_of(const LoopNest& nest, const Loop& loop) {
   const std::optional<size_t> axis = untransformed_axis(nest, loop);
@@ -155,8 +157,9 @@ class LoopFinder : public NestVisitor {
 // Takes out those that somebody may read beyond their domain.
 class ReadChecker : public NestVisitor {
  public:
-  ReadChecker(const LoopNest& nest, const std::set<std::string>& take_one_step, Endings* endings)
-      : nest_(nest), take_one_step_(take_one_step), endings_(*endings) {}
+  ReadChecker(const LoopNest& nest, const std::set<std::string>& take_one_step,
+              const GuardedEnds& guarded, Endings* endings)
+      : nest_(nest), take_one_step_(take_one_step), guarded_(guarded), endings_(*endings) {}
 
   // False when there were none.
   bool takes_some_out(const Node& body) {
@@ -212,6 +215,11 @@ class ReadChecker : public NestVisitor {
       if (at_least(last, at->args[0]) || at_least(last, at->args[1])) return true;
     }
     for (const Loop* loop : loops_) {
+      const auto guarded = guarded_.find(loop->variable());
+      if (guarded != guarded_.end() && same_index(in_loops(guarded->second.index), at) &&
+          at_least(domain, guarded->second.extent)) {
+        return true;
+      }
       const std::optional<StageAxis> axis = axis_of(nest_, *loop);
       const auto ending = axis ? endings_.find(*axis) : endings_.end();
       if (ending == endings_.end() || !same_index(in_loops(ending->second.index), at)) continue;
@@ -238,33 +246,40 @@ class ReadChecker : public NestVisitor {
 
   const LoopNest& nest_;
   const std::set<std::string>& take_one_step_;
+  const GuardedEnds& guarded_;
   Endings& endings_;
   std::vector<const Loop*> loops_;  // around the uOp at hand
 };
 
 class LoopEnder : public NestMutator {
  public:
-  LoopEnder(const LoopNest& nest, const Endings& endings) : nest_(nest), endings_(endings) {}
+  LoopEnder(const LoopNest& nest, const Endings& endings, const GuardedEnds& guarded = {})
+      : nest_(nest), endings_(endings), guarded_(guarded) {}
 
  private:
   NodePtr mutate_loop(const NodePtr& node, const Loop& loop) override {
     const std::optional<StageAxis> axis = axis_of(nest_, loop);
     const auto ending = axis ? endings_.find(*axis) : endings_.end();
-    if (ending == endings_.end()) return mutate_inside(node);
+    const auto guarded = guarded_.find(loop.variable());
+    const bool ends = ending != endings_.end();
+    if (!ends && guarded == guarded_.end()) return mutate_inside(node);
     Loop made = loop;
-    made.extent = least_of(ending->second.steps, loop.extent);
+    made.extent = least_of(ends ? ending->second.steps : guarded->second.steps, loop.extent);
     return mutate_inside(make_node(std::move(made)));
   }
 
   const LoopNest& nest_;
   const Endings& endings_;
+  const GuardedEnds guarded_;
 };
 
 // Without those that somebody may read beyond their domain. A reader is in its domain where its own
 // loops end there: as long as any has to go on.
 void check_readers(const LoopNest& nest, const NodePtr& body,
-                   const std::set<std::string>& take_one_step, Endings* endings) {
-  while (!endings->empty() && ReadChecker(nest, take_one_step, endings).takes_some_out(*body)) {
+                   const std::set<std::string>& take_one_step, const GuardedEnds& guarded,
+                   Endings* endings) {
+  while (!endings->empty() &&
+         ReadChecker(nest, take_one_step, guarded, endings).takes_some_out(*body)) {
   }
 }
 
@@ -285,42 +300,58 @@ std::optional<int64_t> shortest_vector(const NodePtr& body) {
 namespace {
 
 Endings endings_in(const LoopNest& nest, const NodePtr& body, const std::string& variable,
-                   const Expr& step, const std::map<std::string, size_t>& masked = {}) {
+                   const Expr& step, const GuardedEnds& guarded,
+                   const std::map<std::string, size_t>& masked = {}) {
   LoopFinder finder(nest, variable, step);
   Endings endings = finder.find(*body);
   // What vectors leave out nobody may read either.
   const Expr none = int_constant(0);
   for (const auto& [stage, axis] : masked) endings.insert({{stage, axis}, {none, none, none}});
-  check_readers(nest, body, finder.take_one_step(), &endings);
+  check_readers(nest, body, finder.take_one_step(), guarded, &endings);
   return endings;
 }
 
+struct Ended {
+  size_t loops = 0;  // how many end earlier
+  NodePtr body;
+};
+
 // The same with masks on vectors, where more loops end for these; nothing where none do.
-std::optional<NodePtr> end_with_vectors(const LoopNest& nest, const NodePtr& body,
-                                        const std::string& variable, const Expr& step,
-                                        size_t without) {
+std::optional<Ended> end_with_vectors(const LoopNest& nest, const NodePtr& body,
+                                      const std::string& variable, const Expr& step,
+                                      const GuardedEnds& guarded, size_t without) {
   std::set<std::string> whole;
   while (true) {
     const EndedVectors vectors = end_vectors(nest, body, variable, step, whole);
     if (vectors.masked.empty()) return std::nullopt;
-    Endings endings = endings_in(nest, vectors.body, variable, step, vectors.masked);
+    Endings endings = endings_in(nest, vectors.body, variable, step, guarded, vectors.masked);
     const size_t known = whole.size();
     for (const auto& [stage, axis] : vectors.masked) {
       if (endings.erase({stage, axis}) == 0) whole.insert(stage);
     }
     if (whole.size() > known) continue;
     if (endings.size() <= without) return std::nullopt;
-    return LoopEnder(nest, endings).mutate(vectors.body);
+    return Ended{endings.size(), LoopEnder(nest, endings, guarded).mutate(vectors.body)};
   }
+}
+
+Ended end_with(const LoopNest& nest, const NodePtr& body, const std::string& variable,
+               const Expr& step, const GuardedEnds& guarded) {
+  const Endings endings = endings_in(nest, body, variable, step, guarded);
+  const size_t loops = endings.size();
+  if (auto more = end_with_vectors(nest, body, variable, step, guarded, loops)) return *more;
+  return {loops, loops == 0 ? body : LoopEnder(nest, endings, guarded).mutate(body)};
 }
 
 }  // namespace
 
 NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::string& variable,
                        const Expr& step) {
-  const Endings endings = endings_in(nest, body, variable, step);
-  if (auto ended = end_with_vectors(nest, body, variable, step, endings.size())) return *ended;
-  return endings.empty() ? body : LoopEnder(nest, endings).mutate(body);
+  const Ended plain = end_with(nest, body, variable, step, {});
+  const GuardedEnds guarded = guarded_ends(body, variable, step);
+  if (guarded.empty()) return plain.body;
+  const Ended more = end_with(nest, body, variable, step, guarded);
+  return more.loops > plain.loops ? more.body : plain.body;
 }
 
 namespace {
@@ -330,7 +361,7 @@ std::optional<ShorterLoops> shorten(const LoopNest& nest, const NodePtr& body,
                                     const Wanted& wanted) {
   LoopFinder finder(nest, variable, step, wanted);
   Endings endings = finder.find(*body);
-  check_readers(nest, body, finder.take_one_step(), &endings);
+  check_readers(nest, body, finder.take_one_step(), {}, &endings);
   const std::set<std::string> in_registers = finder.in_registers();
   const bool pays = wanted.kind != LoopKind::unrolled ||
                     std::any_of(endings.begin(), endings.end(), [&](const auto& ending) {

@@ -23,7 +23,8 @@ namespace emulsion {
 // The body of a loop that takes at most one step, at which `variable` is `step` (over run-time
 // sizes). The same node where no loop can end earlier: serial ones over an axis of an internal
 // stage that is allocated in the body, as the axis is (neither split nor shared), where every
-// reader is known to stay in the domain, too.
+// reader is known to stay in the domain, too: by guards of its own, or of the loops around it,
+// which then end as well (end_guarded_loops.h).
 NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::string& variable,
                        const Expr& step);
 

@@ -152,6 +152,11 @@ Expr VectorsAcross::vectors_of(const Expr& rows) const {
 std::optional<VectorsAcross> vectors_across(const Stage& stage, size_t axis,
                                             const LoopTransform* tile,
                                             const std::vector<Expr>& extents) {
+  const auto is_cut = [](const auto& one) { return !one.cuts.empty(); };
+  if (is_cut(stage) ||
+      std::any_of(stage.specializations.begin(), stage.specializations.end(), is_cut)) {
+    return std::nullopt;
+  }
   const std::string& row = tile != nullptr ? tile->inner : stage.axes[axis].name();
   VectorsAcross across;
   across.axis = axis;

@@ -217,6 +217,7 @@ const Axis& axis_at(const Stage& stage, size_t d) {
 
 std::optional<size_t> untransformed_axis(const LoopNest& nest, const Loop& loop) {
   const Stage& stage = nest.stage(loop.stage);
+  if (!loop.pieces.empty()) return std::nullopt;
   const auto change_it = [&](const std::vector<LoopTransform>& transforms) {
     return std::any_of(transforms.begin(), transforms.end(), [&](const LoopTransform& t) {
       return t.axis == loop.axis || t.outer == loop.axis || t.inner == loop.axis;
@@ -247,6 +248,7 @@ bool shifts_inwards(const Stage& stage) {
 Stage specialized(const Stage& stage, size_t i) {
   Stage result = stage;
   result.transforms = stage.specializations.at(i).transforms;
+  result.cuts = stage.specializations.at(i).cuts;
   return result;
 }
 

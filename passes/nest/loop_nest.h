@@ -10,7 +10,8 @@
 //                                              ahead": what step i + 2 reads of x is asked of
 //                                              memory at step i; "a.m with b.m": one loop of
 //                                              several stages, its variable a.m; "partition": to
-//                                              become an interior and edges
+//                                              become an interior and edges; "n in C .. +D": inside
+//                                              is a piece of axis n, which is cut
 //          | branch condition: node node       the first where it holds, else the second
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children;
 //                                              "in output y": where y, an output, will have its
@@ -36,7 +37,8 @@
 // computed. A reduction is two nests at that place: `init` (no reduction loops), then `update`.
 // Loop variables are named "stage.axis"; `point` says what index each axis of the stage has there.
 // Several loops of one variable, one right after another, are the parts of one loop: each goes on
-// where the one before it ends, and all compute the same stages.
+// where the one before it ends, and all compute the same stages. Of an axis that is cut, each piece
+// has such loops, which start anew.
 //
 // A node says its stage by name, and not by its position in the table: tests and passes write nests
 // too, they add and drop stages, and the text of a nest, its verifier and a kernel's messages say
@@ -92,10 +94,17 @@ struct LoopTransform {
   Tail tail = Tail::guard;
 };
 
+// An axis of a stage in two pieces, before and from an index that is inside it for all sizes.
+struct AxisCut {
+  std::string axis;
+  Extent at;
+};
+
 // Other loops for a stage, where a condition over the run-time sizes holds.
 struct Specialization {
   Expr condition;
   std::vector<LoopTransform> transforms;
+  std::vector<AxisCut> cuts = {};
 };
 
 struct Stage {
@@ -108,8 +117,11 @@ struct Stage {
   // identity_of(combiner).
   Expr body;
   std::vector<LoopTransform> transforms;  // those of reduction axes concern the update only
+  // In order along each axis, none at an index of another. Each piece is taken through the
+  // transforms by itself.
+  std::vector<AxisCut> cuts = {};
 
-  // In the order in which they are tried; `transforms` are those of the general case.
+  // In the order in which they are tried; the above are of the general case.
   std::vector<Specialization> specializations;
 
   bool is_reduction() const { return combiner != Combiner::none; }
@@ -165,6 +177,16 @@ struct Block {
   std::vector<NodePtr> children;
 };
 
+// What is computed of an axis that is cut.
+struct AxisPiece {
+  std::string axis;
+  Extent min, extent;
+
+  bool operator==(const AxisPiece& other) const {
+    return axis == other.axis && min == other.min && extent == other.extent;
+  }
+};
+
 // Its body, once for each value of its variable from `min` on.
 struct Loop : LoopMarks {
   std::string stage;
@@ -176,6 +198,9 @@ struct Loop : LoopMarks {
   Expr extent;
   std::vector<Prefetch> prefetches;  // serial and parallel loops only
   std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
+  // Of the axes that the loop is made of and that are cut: inside it the stage has these. Those of
+  // axes of which a loop around it has a piece are not there.
+  std::vector<AxisPiece> pieces;
   NodePtr body;
 
   std::string variable() const { return stage + "." + axis; }

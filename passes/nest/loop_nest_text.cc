@@ -112,7 +112,8 @@ class Printer : public NestVisitor {
 
   void visit_loop(const Loop& loop) override {
     line(fmt::format("{} {}{} in {}{}{}", loop_word(loop.kind), loop.variable(), shared_text(loop),
-                     steps_text(loop), prefetch_text(loop), loop.partition ? ", partition" : ""));
+                     steps_text(loop), pieces_text(loop) + prefetch_text(loop),
+                     loop.partition ? ", partition" : ""));
     print_inside(*loop.body);
   }
 
@@ -174,6 +175,16 @@ class Printer : public NestVisitor {
   std::string steps_text(const Loop& loop) {
     const bool from_0 = loop.min->op == ExprOp::constant && loop.min->int_value == 0;
     return from_0 ? to_string(loop.extent) : range_text(loop.min, loop.extent);
+  }
+
+  // ", n in C .. +D"
+  std::string pieces_text(const Loop& loop) {
+    std::string text;
+    for (const AxisPiece& piece : loop.pieces) {
+      text += fmt::format(", {} in {}", piece.axis,
+                          range_text(extent_value(piece.min), extent_value(piece.extent)));
+    }
+    return text;
   }
 
   static std::string prefetch_text(const Loop& loop) {

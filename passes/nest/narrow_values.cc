@@ -65,7 +65,7 @@ class Narrower {
     if (e->op == ExprOp::cast && is_narrow(e.dtype()) && of == DType::i32) {
       return cast_from_wide(e);
     }
-    if (compares(e->op) && of == DType::i32) return narrow_comparison(e, bytes);
+    if (is_comparison(e->op) && of == DType::i32) return narrow_comparison(e, bytes);
     const int of_own = is_narrow(e.dtype()) ? size_in_bytes(e.dtype()) : bytes;
     std::vector<Expr> args;
     bool has_changed = false;
@@ -89,20 +89,6 @@ class Narrower {
     const DType wider = type == DType::i16 ? DType::i16 : DType::u16;
     const Expr made = modulo(e->args[0], wider);
     return made.defined() ? of_type(made, type) : e;
-  }
-
-  static bool compares(ExprOp op) {
-    switch (op) {
-      case ExprOp::eq:
-      case ExprOp::ne:
-      case ExprOp::lt:
-      case ExprOp::le:
-      case ExprOp::gt:
-      case ExprOp::ge:
-        return true;
-      default:
-        return false;
-    }
   }
 
   // A mask of longer or shorter elements than what it is for would have to be made one of these.

@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "dsl/error.h"
 #include "passes/index/index_table.h"
+#include "passes/index/simplify_index.h"
+#include "passes/nest/axis_pieces.h"
 #include "passes/nest/end_vectors.h"
 #include "passes/nest/map_point.h"
 #include "passes/nest/verify_nest_context.h"
@@ -128,12 +131,68 @@ class LoopsVerifier : public ContextVisitor {
   void visit_loop(const Loop& loop) override { visit_parts({&loop}); }
 
   void visit_parts(const std::vector<const Loop*>& parts) {
-    verify_parts(parts);
+    std::vector<std::vector<const Loop*>> pieces;  // the parts of each
+    for (const Loop* part : parts) {
+      if (pieces.empty() || !(pieces.back().front()->pieces == part->pieces)) pieces.emplace_back();
+      pieces.back().push_back(part);
+    }
+    verify_pieces(pieces);
+    for (const auto& parts_of_piece : pieces) verify_parts(parts_of_piece);
     for (const Loop* part : parts) ContextVisitor::visit_loop(*part);
   }
 
-  // The extents of what is computed of a stage at once.
-  std::vector<Expr> region_of(const Stage& stage) const {
+  // Of the axes that the loop is made of, and of which none around has a piece, all pieces.
+  void verify_pieces(const std::vector<std::vector<const Loop*>>& parts) const {
+    const Loop& loop = *parts.front().front();
+    const Stage& stage = stage_here(loop.stage);
+    const std::vector<AxisPiece> around = pieces_around(stage);
+    const std::set<std::string> of_loop = axes_of_loop(stage, loop.axis);
+    std::vector<std::string> axes = cut_axes(stage);
+    const auto is_other = [&](const std::string& axis) {
+      return of_loop.count(axis) == 0 ||
+             std::any_of(around.begin(), around.end(),
+                         [&](const AxisPiece& piece) { return piece.axis == axis; });
+    };
+    axes.erase(std::remove_if(axes.begin(), axes.end(), is_other), axes.end());
+    const std::vector<std::vector<AxisPiece>> expected = combinations_of_pieces(stage, axes);
+    bool same = expected.size() == parts.size();
+    for (size_t i = 0; same && i < expected.size(); ++i) {
+      same = parts[i].front()->pieces == expected[i];
+    }
+    EMULSION_CHECK(same, "nest {}: loop {} in {} pieces, expected the {} of its axes", nest_.name,
+                   loop.variable(), parts.size(), expected.size());
+    LoopSamples here = samples();
+    for (const std::vector<AxisPiece>& pieces : expected) {
+      for (const AxisPiece& piece : pieces) {
+        const IndexColumn& steps = here.table.values(extent_value(piece.extent), here.runs);
+        for (size_t i = 0; i < steps.size(); ++i) {
+          EMULSION_CHECK(!here.runs[i] || steps[i] >= 0, "nest {}: {} is cut beyond its ends{}",
+                         nest_.name, loop_variable(stage.name, piece.axis),
+                         place_of(here.table, i));
+        }
+      }
+    }
+  }
+
+  // Of the stage, what the loops around are for.
+  std::vector<AxisPiece> pieces_around(const Stage& stage) const {
+    std::vector<AxisPiece> pieces;
+    for (const Loop* loop : loops_) {
+      if (loop->stage == stage.name) {
+        pieces.insert(pieces.end(), loop->pieces.begin(), loop->pieces.end());
+      }
+    }
+    return pieces;
+  }
+
+  // The extents of what is computed of a stage at once, inside loops that are for these pieces.
+  std::vector<Expr> region_of(const Stage& stage, std::vector<AxisPiece> pieces = {}) const {
+    const std::vector<AxisPiece> around = pieces_around(stage);
+    pieces.insert(pieces.end(), around.begin(), around.end());
+    return extents_in_pieces(stage, whole_region_of(stage), pieces);
+  }
+
+  std::vector<Expr> whole_region_of(const Stage& stage) const {
     if (auto window = windows_.find(stage.name); window != windows_.end()) {
       return window->second->computed_extents();
     }
@@ -153,6 +212,10 @@ class LoopsVerifier : public ContextVisitor {
 
   // Where that starts.
   std::vector<Expr> starts_of(const Stage& stage) const {
+    return starts_in_pieces(stage, whole_starts_of(stage), pieces_around(stage));
+  }
+
+  std::vector<Expr> whole_starts_of(const Stage& stage) const {
     if (auto window = windows_.find(stage.name); window != windows_.end()) {
       return window->second->computed_mins();
     }
@@ -172,16 +235,48 @@ class LoopsVerifier : public ContextVisitor {
   std::optional<Expr> steps_in_domain(const Loop& loop, const Stage& stage) const {
     const std::optional<size_t> d = untransformed_axis(nest_, loop);
     const auto alloc = allocs_.find(stage.name);
-    const bool kept = windows_.count(stage.name) > 0;
+    const bool whole = ends_at_domain(stage);
+    const bool kept = windows_.count(stage.name) > 0 && !whole;
     const bool may_end = loop.kind == LoopKind::serial || loop.kind == LoopKind::vectorized ||
                          loop.kind == LoopKind::unrolled;
     if (kept || !may_end) return std::nullopt;
-    if (alloc == allocs_.end()) return vectors_in_tile(loop, stage);
+    if (whole) {
+      return d ? std::optional(extent_value(stage.axes[*d].extent()) - starts_of(stage)[*d])
+               : std::nullopt;
+    }
+    if (alloc == allocs_.end()) {
+      const std::optional<Expr> vectors = vectors_in_tile(loop, stage);
+      return vectors ? vectors : rows_in_tile(loop, stage);
+    }
     for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
       Expr rows = extent_value(stage.axes[axis].extent()) - alloc->second->mins[axis];
       if (d == axis) return rows;
       const auto across = vectors_across(stage, axis, nullptr, alloc->second->extents);
       if (across && across->outer == loop.axis) return across->vectors_of(rows);
+    }
+    return rows_in_tile(loop, stage);
+  }
+
+  // The rows of a tile of all the domain, beyond which guards leave out all that is computed.
+  std::optional<Expr> rows_in_tile(const Loop& loop, const Stage& stage) const {
+    for (const LoopTransform& t : stage.transforms) {
+      const std::optional<size_t> axis = axis_index(stage.axes, t.axis);
+      const bool is_tile = t.kind == LoopTransform::Kind::split && t.inner == loop.axis &&
+                           t.tail == Tail::guard && loop.kind == LoopKind::serial;
+      const bool is_whole = std::all_of(
+          stage.transforms.begin(), stage.transforms.end(), [&](const LoopTransform& other) {
+            const bool takes = other.kind == LoopTransform::Kind::fuse
+                                   ? other.outer == loop.axis || other.inner == loop.axis
+                                   : other.axis == loop.axis;
+            return !takes || &other == &t;
+          });
+      if (!is_tile || !axis || !is_whole) continue;
+      if (constant_value(starts_of(stage)[*axis]) != 0) continue;
+      for (const Loop* tiles : loops_) {
+        if (tiles->stage != stage.name || tiles->axis != t.outer) continue;
+        return extent_value(stage.axes[*axis].extent()) -
+               axis_value(tiles->variable()) * int_constant(t.factor);
+      }
     }
     return std::nullopt;
   }
@@ -231,8 +326,8 @@ class LoopsVerifier : public ContextVisitor {
     if (const Loop* outer = joined_loop(parts)) return verify_joined(loop, *outer);
     const Stage& stage = stage_here(loop.stage);
     LoopSamples here = samples();
-    const IndexColumn whole =
-        here.table.values(loop_extents(stage, region_of(stage)).at(loop.axis), here.runs);
+    const IndexColumn whole = here.table.values(
+        loop_extents(stage, region_of(stage, loop.pieces)).at(loop.axis), here.runs);
     IndexColumn next(here.table.points(), 0);  // the step that the next part is to begin with
     const std::string name = "nest " + nest_.name + ": loop " + loop.variable();
     for (const Loop* part : parts) {
@@ -271,6 +366,9 @@ class LoopsVerifier : public ContextVisitor {
       }
     }
     const Stage& stage = stage_here(uop.stage);
+    const size_t decided = pieces_around(stage).size(), cut = cut_axes(stage).size();
+    EMULSION_CHECK(decided == cut, "nest {}: {} in pieces of {} axes, expected {}", nest_.name,
+                   uop.stage, decided, cut);
     PointMap expected = map_point(stage, uop.part, region_of(stage));
     if (ends_at_domain(stage)) {
       for (size_t d = 0; d < stage.axes.size(); ++d) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "dsl/error.h"
@@ -140,6 +141,7 @@ class TableVerifier {
   }
 
   void check_transforms(const Stage& stage) {
+    check_cuts(stage);
     std::set<std::string> loops;
     for (const Axis& axis : stage.axes) loops.insert(axis.name());
     for (const Axis& axis : stage.reduction_axes) loops.insert(axis.name());
@@ -167,6 +169,17 @@ class TableVerifier {
       EMULSION_CHECK(transform.tail != Tail::automatic,
                      "nest {}: stage {}: a split of {} with an automatic tail", nest_.name,
                      stage.name, transform.axis);
+    }
+  }
+
+  void check_cuts(const Stage& stage) {
+    EMULSION_CHECK(stage.cuts.empty() || !stage.is_reduction(),
+                   "nest {}: stage {}: cuts of a reduction", nest_.name, stage.name);
+    for (const AxisCut& cut : stage.cuts) {
+      const std::optional<size_t> axis = axis_index(stage.axes, cut.axis);
+      EMULSION_CHECK(axis, "nest {}: stage {}: a cut of {}, which is no axis", nest_.name,
+                     stage.name, cut.axis);
+      check_sizes(cut.at, "stage " + stage.name);
     }
   }
 

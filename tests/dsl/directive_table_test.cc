@@ -71,6 +71,7 @@ TEST(DirectiveTable, SaysHowADirectiveIsWritten) {
   EXPECT_EQ(usage(DirectiveKind::split), "split(axis, outer, inner, factor[, tail])");
   EXPECT_EQ(usage(DirectiveKind::reorder), "reorder(innermost axis, ..., outermost axis)");
   EXPECT_EQ(usage(DirectiveKind::atomic), "atomic()");
+  EXPECT_EQ(usage(DirectiveKind::cut), "cut(axis, index)");
 }
 
 }  // namespace

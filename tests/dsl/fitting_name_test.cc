@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "dsl/extent.h"
@@ -30,6 +31,14 @@ TEST(FittingName, WhatIsTooLongLacksItsMiddle) {
       std::string(59, 'a') + "_" + std::string(20, 'b') + "_c" + std::string(58, 'd');
   EXPECT_NO_THROW(check_identifier("a name", fitting_name(apart)));
   EXPECT_EQ(fitting_name(apart).find("__"), std::string::npos);
+}
+
+TEST(FittingName, AFreeOneHasTheFirstNumberThatIsFree) {
+  const std::set<std::string> taken = {"y", "y1", "y3"};
+  const auto is_taken = [&](const std::string& name) { return taken.count(name) > 0; };
+  EXPECT_EQ(free_name("y", is_taken), "y2");
+  EXPECT_EQ(free_name("y__1", is_taken), "y_1");
+  EXPECT_EQ(free_name("x", is_taken), "x");
 }
 
 }  // namespace

@@ -146,6 +146,14 @@ TEST(ScheduleJson, APartitionNamesItsLoop) {
   expect_round_trip(s);
 }
 
+TEST(ScheduleJson, ACutHasAnIndex) {
+  Schedule s(Linear().y);
+  s["y"].cut(n, Extent::size("B") * 2 - 1);
+  EXPECT_EQ(first_entry(s),
+            R"({"kind":"Cut","func":"y","vars":[{"name":"n","rvar":false}],"at":"2*B-1"})");
+  expect_round_trip(s);
+}
+
 TEST(ScheduleJson, AFusionNamesTheInnerLoopFirst) {
   Schedule s(Linear().y);
   s["y"].fuse(m, n, Axis("t"));

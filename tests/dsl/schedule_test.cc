@@ -116,6 +116,16 @@ TEST(Schedule, APartitionNamesItsLoop) {
   EXPECT_EQ(text_of(s["y"]), "parallel(m)\npartition(m)\n");
 }
 
+TEST(Schedule, ACutNamesAnIndexOfItsAxis) {
+  const Extent half = Extent::size("C") * 2 + 3;
+  Schedule s(Linear().y);
+  s["y"].cut(n, half).cut(n, 2);
+  EXPECT_EQ(text_of(s["y"]), "cut(n, 2*C + 3)\ncut(n, 2)\n");
+  Schedule other(Linear().y);
+  other["y"].cut(n, half).cut(n, 3);
+  EXPECT_FALSE(s == other);
+}
+
 TEST(Schedule, AnotherConditionIsAnotherDirective) {
   Schedule a(Linear().y), b(Linear().y), c(Linear().y);
   a["y"].specialize(size_value("B") == 1);

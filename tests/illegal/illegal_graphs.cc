@@ -142,6 +142,16 @@ Graph batch_sum() {
   return Graph(compute("y", {}, sum(r, input("x", i32, {size})(r))));
 }
 
+// Rows side by side, of B and of C elements, and 8 more.
+Graph joined() {
+  const Extent left = Extent::size("B"), right = Extent::size("C");
+  const Axis i("i", 3), j("j", left + right + 8);
+  const Tensor a = input("a", f32, {3, left}), b = input("b", f32, {3, right + 8});
+  const Expr border = extent_value(left), last = extent_value(left - Extent(1));
+  return Graph(
+      compute("y", {i, j}, select(j < border, a(i, min(Expr(j), last)), b(i, max(j - border, 0)))));
+}
+
 // A fused loop of r and s would not fit 32 bits.
 Graph pairs() {
   const Axis r("r", 50000), s("s", 50000);
@@ -189,6 +199,7 @@ Graph illegal_graph(const std::string& name) {
       {"two_chains", two_chains},
       {"scaled", scaled},
       {"batch_sum", batch_sum},
+      {"joined", joined},
       {"pairs", pairs},
       {"huge", huge},
       {"leaves", leaves},

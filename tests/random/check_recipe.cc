@@ -23,6 +23,7 @@
 #include "passes/nest/verify_nest.h"
 #include "tests/random/guarded_run.h"
 #include "tests/random/run_in_children.h"
+#include "tests/random/sizes_text.h"
 #include "tests/random/wrong_step.h"
 
 namespace emulsion {
@@ -101,15 +102,14 @@ class Runner {
              const TensorValues& actual) const {
     const std::string found = difference(expected, actual);
     if (found.empty()) return;
-    std::string sizes_text;
-    for (const auto& [size, value] : sizes) sizes_text += fmt::format(" {} = {}", size, value);
     std::vector<GraphStep> graphs = steps_apart(recipe_);
     graphs.push_back({"fuse_epilogues", fuse_epilogues(graph_)});
     graphs.push_back({"share_loops", shared_});
     const std::string step = first_wrong_step(
         graphs, schedule_, arguments_of(recipe_, graph_, sizes), sizes,
         [&](const TensorValues& results) { return difference(expected, results).empty(); });
-    throw Difference(fmt::format("{}:{} {}\nfirst wrong after: {}", way, sizes_text, found, step));
+    throw Difference(
+        fmt::format("{}:{} {}\nfirst wrong after: {}", way, sizes_text(sizes), found, step));
   }
 
   const Recipe& recipe_;

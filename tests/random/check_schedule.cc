@@ -21,6 +21,7 @@
 #include "tests/random/check_recipe.h"
 #include "tests/random/guarded_run.h"
 #include "tests/random/run_in_children.h"
+#include "tests/random/sizes_text.h"
 #include "tests/random/test_environment.h"
 #include "tests/random/wrong_step.h"
 
@@ -62,12 +63,6 @@ bool is_too_large(const LoopNest& nest, const Target& target) {
   } catch (const ScheduleError&) {
     return true;
   }
-}
-
-std::string text_of(const SizeValues& sizes) {
-  std::string text;
-  for (const auto& [name, value] : sizes) text += fmt::format(" {} = {}", name, value);
-  return text;
 }
 
 NestRun run_of(const ScheduleProgram& program, const SizeValues& sizes) {
@@ -156,7 +151,7 @@ void check_compiled(const ScheduleProgram& program, const LoopNest& nest,
         const auto difference =
             first_difference(value, actual.at(name), run.relative, run.absolute);
         if (!difference) continue;
-        throw std::runtime_error("JIT: " + name + *difference + text_of(sizes));
+        throw std::runtime_error("JIT: " + name + *difference + sizes_text(sizes));
       }
     }
   }

@@ -34,21 +34,11 @@ namespace emulsion {
 namespace {
 
 constexpr uint64_t kSeed = 20261121;
-constexpr int kGraphs = 64;  // of operators, and for each two of them one of comprehensions
+constexpr int kGraphs = 96;  // of operators, and for each two of them one of comprehensions
 constexpr int64_t kMostSteps = 1000;  // of one comprehension
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 int graph_count() { return static_cast<int>(number_from("EMULSION_GRAPHS", kGraphs)); }
-
-// Six graphs with large caches, six with a small one, so that windows slide, and six with one that
-// holds nothing, so that short rows keep sums, too.
-Target target_of(int index) {
-  Target target = level_of(index);
-  target.cores = index / 3 % 2 + 1;
-  const int64_t caches[] = {target.l2_bytes, 4096, 64};
-  target.l2_bytes = caches[index / 6 % 3];
-  return target;
-}
 
 DeriveOptions options_of(int index) {
   DeriveOptions options;
@@ -96,7 +86,7 @@ struct Program {
 
 void check(const Program& program, int index, Derived* derived) {
   SCOPED_TRACE(to_string(program.graph));
-  const Lowered lowered = run_pipeline(program.graph, target_of(index), options_of(index));
+  const Lowered lowered = run_pipeline(program.graph, machine_of(index), options_of(index));
   derived->add(lowered);
   verify_nest(lowered.nest);
   for (const SizeValues& sizes : program.runs) {

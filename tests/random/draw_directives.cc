@@ -66,6 +66,7 @@ class MoveWriter {
         {8, &MoveWriter::unroll},
         {6, &MoveWriter::parallel},
         {5, &MoveWriter::partition},
+        {5, &MoveWriter::cut},
         {2, &MoveWriter::tensorize},
         {14, &MoveWriter::compute_at},
         {3, &MoveWriter::compute_root},
@@ -212,6 +213,20 @@ class MoveWriter {
   void parallel() { line("parallel({})", loop()); }
   void partition() { line("partition({})", loop()); }
   void tensorize() { line("tensorize({})", loop()); }
+
+  // Once or twice, of what is no reduction, as a rule.
+  void cut() {
+    if (is_reduction(stage_) && random_.chance(0.9)) return;
+    const std::string axis = any(pure_);
+    for (int times = random_.between(1, 2); times > 0; --times) {
+      const bool by_size = !graph_.sizes().empty() && random_.chance(0.3);
+      const std::string index = std::to_string(random_.between(1, 5));
+      line("cut({}, {})", axis,
+           by_size ? replaced(random_.of(Names{"{}", "{} + 1", "{} + 2", "2*{}"}),
+                              graph_.sizes().front())
+                   : index);
+    }
+  }
 
   void compute_at() {
     choose_inner();

@@ -18,7 +18,8 @@ Target level_of(int index) {
 Target machine_of(int index) {
   Target target = level_of(index);
   target.cores = index / 3 % 2 + 1;
-  if (index / 6 % 3 == 0) target.l2_bytes = 4096;
+  const int64_t caches[] = {4096, target.l2_bytes, 64};
+  target.l2_bytes = caches[index / 6 % 3];
   return target;
 }
 

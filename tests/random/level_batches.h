@@ -17,7 +17,8 @@ constexpr int kLevelCount = 3;  // x86-64-v2, v3 and v4
 constexpr int kBatches = 3;     // of each level
 
 Target level_of(int index);
-// The level with one core or two, and for some with a small cache, where windows slide.
+// The level with one core or two. Six numbers have a small cache, so that windows slide, six that
+// of the level, and six one that holds nothing, so that short rows keep sums, too.
 Target machine_of(int index);
 // "Name_v3": of a case that runs at each level.
 std::string name_with_level(const std::string& name, int level);

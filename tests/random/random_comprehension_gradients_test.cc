@@ -35,6 +35,7 @@
 #include "tests/random/level_batches.h"
 #include "tests/random/run_in_children.h"
 #include "tests/random/scattered_gradients.h"
+#include "tests/random/sizes_text.h"
 #include "tests/random/test_environment.h"
 
 namespace emulsion {
@@ -155,12 +156,6 @@ std::string difference(const Problem& problem, const Expected& expected, const T
   return "";
 }
 
-std::string in_text(const SizeValues& sizes) {
-  std::string text;
-  for (const auto& [name, value] : sizes) text += fmt::format(" {} = {}", name, value);
-  return text;
-}
-
 // In one direction: a misconception of both that run backwards. Where a step crosses a kink, a
 // smaller one does not.
 std::string against_central_differences(const Problem& problem, const Expected& expected,
@@ -220,9 +215,9 @@ std::string compare(const Problem& problem, const Problem* rounded,
     if (expected.empty()) continue;
     const Graph& whole = problem.whole.graph;
     std::string wrong = difference(problem, expected, interpret(whole, arguments, sizes), 1e-10);
-    if (!wrong.empty()) return "interpreted: " + wrong + in_text(sizes);
+    if (!wrong.empty()) return "interpreted: " + wrong + sizes_text(sizes);
     wrong = against_central_differences(problem, expected, arguments, cotangents, sizes);
-    if (!wrong.empty()) return wrong + in_text(sizes);
+    if (!wrong.empty()) return wrong + sizes_text(sizes);
     if (!kernel) continue;
     TensorValues given = only_those_of(whole, arguments);
     if (rounded != nullptr) {
@@ -236,12 +231,12 @@ std::string compare(const Problem& problem, const Problem* rounded,
       }
     } else {
       wrong = difference(run, expected, interpret(lowered->grouped, given, sizes), 1e-10);
-      if (!wrong.empty()) return "fused, interpreted: " + wrong + in_text(sizes);
+      if (!wrong.empty()) return "fused, interpreted: " + wrong + sizes_text(sizes);
     }
     for (const auto side : {GuardedBuffer::Side::start, GuardedBuffer::Side::end}) {
       const TensorValues actual = run_guarded(*kernel, run.whole.graph, given, sizes, side);
       wrong = difference(run, expected, actual, rounded != nullptr ? 1e-4 : 1e-10);
-      if (!wrong.empty()) return "compiled: " + wrong + in_text(sizes);
+      if (!wrong.empty()) return "compiled: " + wrong + sizes_text(sizes);
     }
   }
   return "";

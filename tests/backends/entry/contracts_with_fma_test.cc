@@ -60,8 +60,8 @@ TEST(ContractsWithFma, NotWhatIsNoSum) {
 }
 
 TEST(ContractsWithFma, AsManyUnrolledStepsAsLlvmMakesVectorsOf) {
-  EXPECT_TRUE(contracts("linear", "mm.split(k, ko, ki, 8)\nmm.unroll(ki)"));
-  EXPECT_FALSE(contracts("linear", "mm.split(k, ko, ki, 9)\nmm.unroll(ki)"));
+  EXPECT_TRUE(contracts("linear", "mm.split(k, ko, ki, 64)\nmm.unroll(ki)"));
+  EXPECT_FALSE(contracts("linear", "mm.split(k, ko, ki, 65)\nmm.unroll(ki)"));
 }
 
 TEST(ContractsWithFma, UnrolledLoopsThatAreNotReducedDoNotCount) {

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <sstream>
 #include <string>
 
 #include "backends/halide/compile_aot.h"
 #include "dsl/schedule.h"
+#include "dsl/schedule_text.h"
 #include "dsl/target.h"
 #include "dsl/tensor.h"
 #include "passes/lower/lower.h"
@@ -91,6 +93,38 @@ TEST_F(LlvmOptions, TwelveRowsOfTwoVectorsStayInThirtyTwoRegisters) {
 // What is looked for above is there where it must be.
 TEST_F(LlvmOptions, TwelveRowsDoNotFitIntoSixteenRegisters) {
   EXPECT_TRUE(spills_vectors(assembly({12, 2, 8}, "x86-64-v3")));
+}
+
+// A filter of so many taps, all steps of which are written out: one multiply-add for each vector
+// of each step, none of a single lane, and nothing multiplied and added by itself.
+TEST_F(LlvmOptions, LongChainsOfMultiplyAddsAreVectors) {
+  const auto count = [](const std::string& code, const std::string& instruction) {
+    const std::regex found("\\s" + instruction + "\\s");
+    return std::distance(std::sregex_iterator(code.begin(), code.end(), found), {});
+  };
+  constexpr int kVectors = 2;
+  for (const int taps : {15, 64}) {
+    for (const char* target : {"x86-64-v3", "x86-64-v4"}) {
+      const int64_t lanes = Target::parse(target).vector_lanes(f32);
+      const Axis i("i", 8 * lanes * kVectors), k("k", taps);
+      const Tensor x = input("x", f32, {i.extent() + (taps - 1)}), h = input("h", f32, {taps});
+      const Graph graph(compute("y", {i}, sum(k, x(i + k) * h(k))));
+      const std::string at_a_time = std::to_string(lanes * kVectors), each = std::to_string(lanes);
+      const Schedule schedule = parse_schedule(
+          "emulsion schedule 1\ny.cache_write(sums)\ny.split(i, tile, i, " + at_a_time +
+              ")\ny.split(i, i, lane, " + each + ")\ny.vectorize(lane)\ny.unroll(i)\n" +
+              "sums.compute_at(y, tile)\nsums.reorder(i, k)\nsums.split(i, i, lane, " + each +
+              ")\nsums.vectorize(lane)\nsums.unroll(i)\nsums.unroll(k)\n",
+          graph);
+      write_code({lower(graph, schedule)}, "filter", {Target::parse(target)}, folder_.string());
+      std::ifstream file(folder_ / "filter.s");
+      std::stringstream text;
+      text << file.rdbuf();
+      EXPECT_EQ(count(text.str(), "vfmadd[0-9]+ps"), taps * kVectors) << target;
+      EXPECT_EQ(count(text.str(), "vfmadd[0-9]+ss"), 0) << target;
+      EXPECT_EQ(count(text.str(), "vmul[ps]s"), 0) << target;
+    }
+  }
 }
 
 TEST(LlvmOptionsDeathTest, TheEnvironmentIsWhatItWas) {

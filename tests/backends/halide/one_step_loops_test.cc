@@ -144,6 +144,28 @@ TEST(OneStepLoops, NotOfAPlaceBehindAGuard) {
   EXPECT_TRUE(is_left(loop("m", loop("c", add_where(load("which", kM, kM < 3) == kC)))));
 }
 
+// The guard is then the same in all steps, and stands around them.
+TEST(OneStepLoops, OfAPlaceBehindAGuardOfAllThatIsStored) {
+  const Halide::Expr ends = kM < variable("n");
+  const auto guarded = [](const Halide::Expr& guard, const Stmt& body) {
+    return hi::IfThenElse::make(Halide::likely(guard), body);
+  };
+  const Stmt made =
+      one_step_loops(loop("m", loop("c", guarded(ends, add_where(which() == kC))), 16));
+  EXPECT_EQ(Count(made).loops, 1) << made;
+  const std::string text = text_of(made);
+  EXPECT_LT(text.find("likely(m < n)"), text.find("let place")) << text;
+  // Along two axes.
+  const Halide::Expr both = which() == kC && load("z", kM) == kD;
+  const Stmt two = loop("m", loop("c", loop("d", guarded(ends, add_where(both, kC + kD)))), 16);
+  EXPECT_EQ(Count(one_step_loops(two)).loops, 1) << one_step_loops(two);
+  const Stmt partly =
+      hi::Block::make(guarded(ends, add_where(which() == kC)), add_where(which() == kC, kC + 20));
+  EXPECT_EQ(Count(one_step_loops(loop("m", loop("c", partly)))).loops, 2) << "of a part";
+  const Stmt stored = guarded(load("y", kM) < 3, add_where(which() == kC));
+  EXPECT_EQ(Count(one_step_loops(loop("m", loop("c", stored)))).loops, 2) << "of what is stored";
+}
+
 TEST(OneStepLoops, NotOfLanesOrThreads) {
   for (const hi::ForType type :
        {hi::ForType::Vectorized, hi::ForType::Unrolled, hi::ForType::Parallel}) {

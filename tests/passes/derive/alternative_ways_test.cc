@@ -135,6 +135,22 @@ TEST(AlternativeWays, StagesThatAreAddedHaveNamesOfTheirOwn) {
   EXPECT_TRUE(has(text, "acc1.compute_at(y_long, i)\n")) << text;
 }
 
+TEST(AlternativeWays, AWeightIsPackedOnce) {
+  const Axis n("n", 8), k("k", 4);
+  const Tensor x = input("x", f32, {kSize, 4}), w = weight("w", f32, {4, 8});
+  const Tensor mm = compute("mm", {kRow, n}, sum(k, x(kRow, k) * w(k, n)));
+  const Graph graph(compute("y", {kRow, n}, mm(kRow, n) * 2.0F));
+  AlternativeWay way = vectors(graph, 8);
+  Schedule otherwise(graph), schedule(graph);
+  for (Schedule* one : {&way.schedule, &otherwise}) (*one)["mm"].pack("w", n, 8);
+  add_ways(*graph.outputs()[0], {way}, otherwise, &schedule);
+  const std::string text = to_string(schedule);
+  const size_t first = text.find(".pack(w, n, 8)");
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find(".pack(", first + 1), std::string::npos) << text;
+  expect_right(schedule);
+}
+
 TEST(AlternativeWays, OnlyAnOutputCanHaveThem) {
   const Graph graph = doubled();
   const Schedule schedule(graph);
@@ -151,6 +167,17 @@ TEST(AlternativeWays, OfOneConditionTheFirst) {
   for (const char* level : kLevels) {
     EXPECT_TRUE(derives(graph, target_of(level, 1), {0, 1, 2, 3, 9})) << level;
   }
+}
+
+TEST(AlternativeWays, WhetherTheyInlineTheSame) {
+  const Graph graph = doubled();
+  Schedule none(graph), inlined(graph), both(graph);
+  none["s"].compute_at("y", kRow);
+  inlined["s"].compute_inline();
+  both["s"].compute_inline();
+  both["y"].vectorize(kRow, 4);
+  EXPECT_TRUE(inline_the_same(inlined, both) && inline_the_same(none, none));
+  EXPECT_FALSE(inline_the_same(none, inlined) || inline_the_same(both, none));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dsl/operators.h"
+#include "passes/derive/derive_stage.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 
@@ -94,6 +95,30 @@ TEST(ColumnTiles, SeveralVectorsOfWindows) {
   EXPECT_EQ(vectors_of(filter(63), target), 2);
   EXPECT_EQ(vectors_of(filter(65), target), 1);
   EXPECT_EQ(vectors_of(filter(10), target), 0);
+}
+
+// Of windows that several rows are made of at a time: where a vector is a line of the cache.
+TEST(ColumnTiles, TwoVectorsOfWindowsShareALine) {
+  const auto tile_of = [](const std::string& level, int64_t size, const Extent& height,
+                          const Extent& width, DType type = f32) {
+    const Axis i("i", height), j("j", width), a("a", size), b("b", size);
+    const Tensor x = input("x", type, {height + (size - 1), width + (size - 1)});
+    const Tensor y = compute("y", {i, j}, reduce_max({a, b}, x(i + a, j + b)));
+    const Target target = target_of(level, 1);
+    const int64_t lanes = value_lanes(*y.op(), target);
+    const ColumnTile tile = column_tile({y.op().get()}, lanes, target);
+    return std::vector<int64_t>{tile.rows, tile.width / lanes};
+  };
+  using Tile = std::vector<int64_t>;
+  EXPECT_EQ(tile_of("x86-64-v4", 3, 40, 64), (Tile{4, 2}));
+  EXPECT_EQ(tile_of("x86-64-v4", 5, 40, 64), (Tile{4, 2}));
+  EXPECT_EQ(tile_of("x86-64-v4", 3, 40, 64, f64), (Tile{4, 2}));
+  EXPECT_EQ(tile_of("x86-64-v4", 3, 40, kSize * 32), (Tile{4, 2}));
+  EXPECT_EQ(tile_of("x86-64-v3", 3, 40, 64), (Tile{4, 1})) << "shorter than a line";
+  EXPECT_EQ(tile_of("x86-64-v4", 7, 40, 64), (Tile{4, 1})) << "too many steps to unroll";
+  EXPECT_EQ(tile_of("x86-64-v4", 3, 40, 48), (Tile{4, 1})) << "no whole number of pairs";
+  EXPECT_EQ(tile_of("x86-64-v4", 3, 1, 64), (Tile{1, 4})) << "one row";
+  EXPECT_EQ(tile_of("x86-64-v4", 3, kSize, 64), (Tile{2, 1})) << "rows that may be few";
 }
 
 TEST(ColumnTiles, ComputeWhatTheGraphSays) {

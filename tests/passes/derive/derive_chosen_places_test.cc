@@ -38,7 +38,9 @@ TEST(DeriveChosenPlaces, ClassesAreInsideOfWhatIsAdded) {
                   ")\ny.vectorize(lane)\ny.reorder(lane, d, c, m)\n");
     const std::string text = derived(sums_by_class(kSize, 61), target);
     EXPECT_TRUE(has(text, lanes + ", predicate)\ny.vectorize(lane)\ny.partition(d)\n")) << text;
-    EXPECT_TRUE(has(derived(histogram(1000), target), "y.reorder(c, m)\n"));
+    EXPECT_EQ(derived(histogram(1000), target),
+              "emulsion schedule 1\ny.split(m, m, term, 4)\ny.unroll(term)\n"
+              "y.reorder(c, term, m)\n");
   }
 }
 
@@ -52,7 +54,41 @@ TEST(DeriveChosenPlaces, NotOfFewPlaces) {
 }
 
 bool is_in_memory(const Tensor& y, const Target& target) {
-  return has(derived(y, target), "y.reorder(c, m)\n");
+  return has(derived(y, target), ".reorder(c, term, m)\n");
+}
+
+// Of many terms for each place: one that comes again at once would wait for itself.
+TEST(DeriveChosenPlaces, FourTermsOfAStepHaveTables) {
+  const auto has_tables = [](const Tensor& y, const Target& target) {
+    return has(derived(y, target), "y.rfactor(term, y_tables)\n");
+  };
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 2);
+    const std::string lanes = std::to_string(target.vector_lanes(i32));
+    EXPECT_EQ(derived(histogram(256, 65536), target),
+              "emulsion schedule 1\ny.split(m, m, term, 4)\ny.rfactor(term, y_tables)\n"
+              "y.split(c, c, lane, " +
+                  lanes +
+                  ")\ny.vectorize(lane)\ny.reorder(lane, term, c)\ny.unroll(term)\n"
+                  "y_tables.reorder_storage(c, term)\ny_tables.unroll(term)\n"
+                  "y_tables.reorder(c, term, m)\n");
+    const std::string any = derived(histogram(256, kSize), target);
+    EXPECT_TRUE(has(any, "y.split(m, m, term, 4, guard)\ny.rfactor(term, y_tables)\n")) << any;
+    EXPECT_TRUE(has(any, "y_tables.unroll(term)\ny_tables.partition(m)\n")) << any;
+    EXPECT_TRUE(has_tables(histogram(200, 800), target));
+    EXPECT_FALSE(has_tables(histogram(200, 799), target)) << "few terms";
+    EXPECT_FALSE(has_tables(histogram(kSize, 1 << 20), target)) << "any number of places";
+    const int64_t most = target.l1_bytes / 2 / 16;
+    EXPECT_TRUE(has_tables(histogram(most, 1 << 20), target));
+    EXPECT_FALSE(has_tables(histogram(most + 1, 1 << 20), target)) << "larger than the cache";
+    const std::string three = derived(histogram(100, 3), target);
+    EXPECT_TRUE(has(three, "y.reorder(c, m)\n")) << three;
+  }
+  // Of each row of another axis: one at a time.
+  const Axis b("b", 8), c("c", 100), m("m", 4000);
+  const Tensor which = input("which", i32, {8, 4000});
+  const Tensor y = compute("y", {b, c}, sum(m, cast(i32, which(b, m) == Expr(c) + 0 * Expr(b))));
+  EXPECT_FALSE(has_tables(y, target_of("x86-64-v3", 1)));
 }
 
 // A sum of x where it is of the class, and something else holds too.
@@ -137,7 +173,7 @@ TEST(DeriveChosenPlaces, ComputeWhatTheGraphSays) {
       for (const Tensor& y :
            {sums_by_class(10, 19), sums_by_class(kSize, 16), sums_by_class(10, kSize),
             sums_by_class(kSize, kSize, kSize), histogram(kSize), histogram(200, kSize),
-            chosen_sums(40, f64, kSize), chosen_sums(kSize, f32, 70),
+            histogram(37, 161), chosen_sums(40, f64, kSize), chosen_sums(kSize, f32, 70),
             relu(sums_by_class(10, kSize, kSize), "z")}) {
         EXPECT_TRUE(derives(Graph(y), target_of(level, cores), sizes));
       }

@@ -231,8 +231,8 @@ TEST(DerivePointwise, WhatIsJoinedOrPaddedStartsItsLastVectorEarlierToo) {
   const Tensor x = input("x", u8, {7, kLength}), z = input("z", u8, {7, kLength});
   const std::string joined = derived(concat({x, z}, 1, "y"), kV3);
   EXPECT_TRUE(has(joined,
-                  "y.specialize(2 * C >= 32)\n"
-                  "y.split(i1, i1, lane, 32, shift_inwards)\ny.vectorize(lane)\n"
+                  "y.specialize(C >= 32)\ny.cut(i1, C)\n"
+                  "y.split(i1, i1, i1_v, 32, shift_inwards)\ny.vectorize(i1_v)\n"
                   "y.partition(i1)\n"))
       << joined;
   const std::string padded = derived(pad(x, {0, 1}, {0, 1}, 0, "y"), kV3);

@@ -18,6 +18,7 @@
 #include "passes/lower/lower.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
+#include "tests/passes/derive/layer_graphs.h"
 #include "tests/passes/op_of.h"
 
 namespace emulsion {
@@ -30,23 +31,6 @@ const Extent kSize = Extent::size("B");
 const Target kV3 = Target::parse("x86-64-v3,cores=1,l2=524288");
 // Of which a few small layers are more than one cache holds.
 const Target kSmall = Target::parse("x86-64-v3,cores=1,l2=8192");
-
-Tensor rows_of(const Extent& rows, int64_t width, DType type = f32) {
-  return input("x", type, {rows, width});
-}
-
-// relu(x w + b), with the name of the layer behind those of its weights.
-Tensor layer(const Tensor& x, const std::string& name, int64_t width) {
-  const DType type = x.dtype();
-  const Tensor w = weight("w" + name, type, {x.shape().back(), width});
-  return relu(add(matmul(x, w, "p" + name), weight("b" + name, type, {width}), "s" + name), name);
-}
-
-Tensor mlp(const Extent& rows, int64_t width, int layers = 3, DType type = f32) {
-  Tensor y = rows_of(rows, width, type);
-  for (int i = 1; i <= layers; ++i) y = layer(y, "y" + std::to_string(i), width);
-  return y;
-}
 
 struct Found {
   explicit Found(const Graph& graph, const Target& target = kV3, const Names& taken = {})
@@ -375,7 +359,8 @@ TEST(DeriveLayerBlocks, OneRowThatIsLeftIsComputedByItself) {
   const LoopNest nest = lower(graph, derive_schedule(graph, kV3));
   for (const int64_t rows : {1, 7, 13}) {
     for (const StageWork& work : measure_work(nest, {{"B", rows}}).stages) {
-      EXPECT_EQ(work.points, work.needed) << work.stage << " of " << rows;
+      const bool is_of_many = has(work.stage, "_many");
+      EXPECT_EQ(work.points, is_of_many ? 0 : work.needed) << work.stage << " of " << rows;
     }
   }
 }

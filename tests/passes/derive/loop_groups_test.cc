@@ -91,7 +91,7 @@ TEST(LoopGroups, NotAResultOfOtherRows) {
       "  z[i: 16, k: 96] = x[i, k] + 1f\n"
       "  y[i: 16, k: 96] = x[i, k] - s[i]\n"
       "}\noutput y\noutput z\n";
-  EXPECT_NE(schedule_of(text).find("\nz.compute_at(y, k)\n"), std::string::npos);
+  EXPECT_NE(schedule_of(text).find("\nz.compute_at(y, i)\n"), std::string::npos);
   std::string other = text;
   other.replace(other.find("z[i: 16"), 7, "z[i: 12");
   EXPECT_ERROR(schedule_of(other),
@@ -378,6 +378,30 @@ TEST(LoopGroups, WhyNotInLoops) {
             "expected p to be read in the same loops alone, got total outside of them");
   EXPECT_EQ(why_not(y, {&total}, LoopGroupKind::columns),
             "expected y to be no output of the graph");
+}
+
+TEST(LoopGroups, WhatIsWantedAndNotIsWrittenDown) {
+  const Graph grouped = fuse_epilogues(softmax_by_hand(64, 96));
+  const std::vector<const Op*> members = {op_of(grouped, "y").get(), op_of(grouped, "total").get(),
+                                          op_of(grouped, "p").get()};
+  std::vector<FusionDecision> decisions;
+  EXPECT_TRUE(wanted_in_loops(kSharedRows, members, share_all_loops, &decisions));
+  const auto slower = [](const LoopCandidate&) {
+    FusionRefusal refusal("slower");
+    refusal.measured = true;
+    return refusal;
+  };
+  EXPECT_FALSE(wanted_in_loops(kSharedColumns, members, slower, &decisions));
+  ASSERT_EQ(decisions.size(), 4U) << "y is in no loops of another";
+  for (size_t i = 0; i < decisions.size(); ++i) {
+    const bool fused = i < 2;
+    EXPECT_EQ(decisions[i].producer, i % 2 == 0 ? "total" : "p");
+    EXPECT_EQ(decisions[i].consumer, "y");
+    EXPECT_EQ(decisions[i].fused, fused);
+    EXPECT_EQ(decisions[i].reason, fused ? "" : "slower");
+    EXPECT_EQ(decisions[i].measured, !fused);
+    EXPECT_EQ(decisions[i].pattern, fused ? kSharedRows : kSharedColumns);
+  }
 }
 
 }  // namespace

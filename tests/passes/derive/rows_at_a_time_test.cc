@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "dsl/operators.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/loop_nest.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 #include "tests/passes/derive/row_graphs.h"
@@ -56,16 +60,42 @@ TEST(RowsAtATime, FourLongerOnesOfARunTimeNumber) {
   EXPECT_EQ(rows_of(16 * kBytesOfRow - 1), 4);
 }
 
-// What is kept of each row goes on beyond the last one, and so do the parts of a sum.
-TEST(RowsAtATime, FourShortOnesWhereTheyDoNotEndWithTheLast) {
+// Sums of x and of what x and its greatest are: one value of each row.
+Graph sums_of_squares() {
   const Axis i("i", kSize), k("k", 20), r("r", 20);
   const Tensor x = input("x", f32, {kSize, 20});
   const Tensor top = compute("top", {i}, reduce_max(r, x(i, r)));
   const Tensor e = compute("e", {i, k}, exp(x(i, k) - top(i)));
-  const Graph sums(compute("y", {i}, sum(r, e(i, r) * e(i, r))));
-  const std::string text = derived(sums, target_of("x86-64-v3", 1));
+  return Graph(compute("y", {i}, sum(r, e(i, r) * e(i, r))));
+}
+
+TEST(RowsAtATime, ManyShortOnesWhoseSumsTheLastMakes) {
+  for (const char* level : kLevels) {
+    const std::string text = derived(sums_of_squares(), target_of(level, 1));
+    EXPECT_TRUE(has(text, "y.split(i, i, row, 32, guard)\ny.partition(i)\n")) << text;
+    EXPECT_TRUE(derives(sums_of_squares(), target_of(level, 2), {0, 1, 5, 31, 32, 33, 100}, 1e-5));
+  }
+}
+
+// In the last tile the sums of no more rows are computed than there are, nor what these read.
+TEST(RowsAtATime, TheSumsOfTheLastTileEndWithTheLastRow) {
+  const Target target = target_of("x86-64-v3", 1);
+  const Graph graph = sums_of_squares();
+  const std::string text = to_string(lower(graph, derive_schedule(graph, target)));
+  for (const char* loop : {"for top.i in B % 32\n", "for y.row in B % 32\n"}) {
+    EXPECT_TRUE(has(text, loop)) << text;
+  }
+}
+
+// What is kept of each row goes on beyond the last one.
+TEST(RowsAtATime, FourShortOnesWhereTheyDoNotEndWithTheLast) {
+  const Axis i("i", kSize), k("k", 20), r("r", 20);
+  const Tensor x = input("x", f32, {kSize, 20});
+  const Tensor top = compute("top", {i}, reduce_max(r, x(i, r)));
+  const Graph kept({compute("y", {i, k}, exp(x(i, k) - top(i))), top});
+  const std::string text = derived(kept, target_of("x86-64-v3", 1));
   EXPECT_TRUE(has(text, "y.split(i, i, row, 4, guard)\n")) << text;
-  EXPECT_TRUE(derives(sums, target_of("x86-64-v3", 1), {0, 1, 5, 33}, 1e-5));
+  EXPECT_TRUE(derives(kept, target_of("x86-64-v3", 1), {0, 1, 5, 33}, 1e-5));
 }
 
 // Around each number of rows that a tile, or a vector across them, has.
@@ -284,6 +314,63 @@ TEST(RowsAtATime, OtherLastRowsDoNotStartEarlier) {
   const Tensor p = softmax(x, -1, "p");
   const Graph kept({p, relu(p, "y")});
   EXPECT_EQ(text_of(kept, 1).find("row, 61, shift_inwards"), std::string::npos);
+}
+
+// Rows inside another axis.
+std::vector<Graph> rows_in_steps(const Extent& steps, int64_t columns) {
+  const Tensor x = input("x", f32, {steps, kSize, columns}), g = input("g", f32, {columns});
+  const Tensor p = exp(x - reduce_max(x, {2}, true));
+  return {
+      Graph(softmax(x, -1, "y")),       Graph(rms_norm(x, g)),
+      Graph(gelu(layer_norm(x, g, g))), Graph(layer_norm(gelu(x), g, g)),
+      Graph(relu(mean(x, {2}))),        Graph(log(sum(p, {2}, true)) + reduce_max(x, {2}, true))};
+}
+
+TEST(RowsAtATime, SeveralStepsThatHaveFewRows) {
+  const auto text_of = [](const Extent& steps, const Extent& rows, int64_t columns) {
+    const Tensor x = input("x", f32, {steps, rows, columns});
+    return derived(Graph(softmax(x, -1, "y")), target_of("x86-64-v3", 1));
+  };
+  const std::string text = text_of(40, kSize, 16);
+  EXPECT_TRUE(has(text, "\ny.alternative(B <= 16, y_apart)\n")) << text;
+  EXPECT_TRUE(has(text, "y_apart.split(i0, i0, row, 40)\ny_apart.reorder(row, i1)\n")) << text;
+  EXPECT_TRUE(has(text, ".compute_at(y_apart, i1)\n")) << text;
+  EXPECT_TRUE(has(text, "y.split(i1, i1, row, 32, guard)\n")) << text;
+  EXPECT_TRUE(has(text_of(20, kSize, 16), "(B <= 10, y_apart)\n"));
+  EXPECT_TRUE(has(text_of(Extent::size("N"), kSize, 16), "(B <= 16 && N >= 32, y_apart)\n"));
+  EXPECT_FALSE(has(text_of(7, kSize, 16), "_apart")) << "few steps";
+  EXPECT_FALSE(has(text_of(40, 5, 16), "_apart")) << "a known number of rows";
+  EXPECT_FALSE(has(text_of(40, kSize + 17, 16), "_apart")) << "never few";
+  EXPECT_FALSE(has(text_of(40, kSize, 129), "_apart")) << "long rows";
+}
+
+TEST(RowsAtATime, StepsThatHaveFewRowsAreRight) {
+  for (const char* level : kLevels) {
+    for (const int steps : {8, 37, 100}) {
+      for (const Graph& graph : rows_in_steps(steps, steps == 37 ? 20 : 13)) {
+        const Target target = target_of(level, steps == 37 ? 64 : 2);
+        EXPECT_TRUE(has(derived(graph, target), "_apart"));
+        EXPECT_TRUE(derives(graph, target, {0, 1, 2, 5, 17}, 1e-4)) << level << " " << steps;
+      }
+    }
+    for (const Graph& graph : rows_in_steps(Extent::size("N"), 20)) {
+      const Schedule schedule = derive_schedule(graph, target_of(level, 2));
+      for (const int64_t steps : {31, 32, 50}) {
+        EXPECT_TRUE(lowers(graph, schedule, {{"B", 3}, {"N", steps}}, 1e-4)) << level;
+      }
+    }
+  }
+}
+
+// As many as there are at most decide.
+TEST(RowsAtATime, ThreadsWhereStepsWithFewRowsAreMany) {
+  const auto text_of = [](int64_t steps) {
+    const Tensor x = input("x", f32, {steps, kSize, 16});
+    return derived(Graph(softmax(x, -1, "y")), target_of("x86-64-v3", 4));
+  };
+  EXPECT_FALSE(has(text_of(40), "y_apart.parallel"));
+  EXPECT_TRUE(has(text_of(40), "y.parallel"));
+  EXPECT_TRUE(has(text_of(100000), "y_apart.parallel"));
 }
 
 }  // namespace

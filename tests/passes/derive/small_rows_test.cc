@@ -252,6 +252,27 @@ TEST(SmallRows, NoSeriesBehindSums) {
   EXPECT_THAT(ends(mul(x, x * 2.0F, "y")), ElementsAre()) << "no sums";
 }
 
+// Of a run-time number of rows it would be computed a few rows at a time otherwise.
+TEST(SmallRows, ASeriesBehindSumsOfARunTimeNumberOfRows) {
+  const auto of = [](const Extent& rows, int columns) {
+    const Tensor x = input("x", f32, {rows, columns}), g = input("g", f32, {columns});
+    return Graph(tanh(rms_norm(x, g), "y"));
+  };
+  const auto is_all_in_lanes = [&](const Extent& rows, int columns) {
+    const Graph grouped = fuse_epilogues(of(rows, columns));
+    const std::vector<RowGroup> groups = small_rows(grouped, kTarget);
+    return groups.size() == 1 && result_of(groups[0].reader()).name == "y";
+  };
+  for (const int columns : {5, 7}) {
+    EXPECT_TRUE(is_all_in_lanes(kBatch, columns)) << columns;
+    for (const char* level : kLevels) {
+      EXPECT_TRUE(derives(of(kBatch, columns), target_of(level, 2), {0, 1, 5, 16, 33}, 1e-5));
+    }
+  }
+  EXPECT_FALSE(is_all_in_lanes(37, 5)) << "known";
+  EXPECT_FALSE(is_all_in_lanes(kBatch, 8)) << "these have vectors";
+}
+
 // A chain of any length is cut into groups.
 TEST(SmallRows, GroupsAreNoLongerThanSoMany) {
   Tensor s = input("s", f32, {kBatch, 2, 2});
@@ -347,6 +368,32 @@ TEST(SmallRows, OfAnySize) {
           EXPECT_TRUE(derives(rms_norm_of(batch, columns), target, {0, 1, 5, 37}, 1e-5)) << level;
         }
       }
+    }
+  }
+}
+
+// Rows of five elements inside another axis: lanes are along that where a step has few rows.
+TEST(SmallRows, FewRowsOfManySteps) {
+  const Graph graph(softmax(input("x", f32, {40, kBatch, 5}), -1, "y"));
+  const std::string text = derived(graph, Target::parse("x86-64-v4,cores=1"));
+  EXPECT_THAT(text, HasSubstr(".alternative(B <= 8, y_apart)\n"));
+  EXPECT_THAT(text, HasSubstr("y_apart.split(i0, tile, lane, 16, shift_inwards)\n"
+                              "y_apart.reorder(lane, i2, i1, tile)\n"));
+  EXPECT_THAT(text, HasSubstr(".compute_at(y_apart, i1)\n"));
+  const Graph few(softmax(input("x", f32, {15, kBatch, 5}), -1, "y"));
+  EXPECT_THAT(derived(few, Target::parse("x86-64-v4,cores=1")), Not(HasSubstr("_apart")));
+  for (const char* level : kLevels) {
+    for (const Extent& steps : {Extent(16), Extent(40), Extent(200)}) {
+      const Tensor x = input("x", f32, {steps, kBatch, 5});
+      const Tensor below = x - reduce_max(x, {2}, true);
+      for (const Graph& one : {Graph(softmax(x)), Graph(log(sum(exp(below), {2})))}) {
+        EXPECT_TRUE(derives(one, target_of(level, 2), {0, 1, 3, 8, 9, 17}, 1e-5)) << level;
+      }
+    }
+    const Graph any(softmax(input("x", f32, {Extent::size("N"), kBatch, 5})));
+    const Schedule schedule = derive_schedule(any, target_of(level, 2));
+    for (const int64_t steps : {31, 32, 45}) {
+      EXPECT_TRUE(lowers(any, schedule, {{"B", 3}, {"N", steps}}, 1e-5)) << level;
     }
   }
 }

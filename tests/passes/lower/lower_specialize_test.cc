@@ -209,8 +209,8 @@ TEST_F(SpecializeRefused, PlaceBehindIt) {
   Linear l;
   l.schedule[l.mm].specialize(kBatch == 1).compute_at(l.y, l.m);
   refused(l.schedule, "mm.compute_at(y, m)",
-          "expected a directive on loops (split, fuse, reorder, vectorize, unroll, parallel or "
-          "partition) "
+          "expected a directive on loops (split, fuse, reorder, vectorize, unroll, parallel, "
+          "partition or cut) "
           "behind specialize, got compute_at; legal: in front of the first specialize");
 }
 

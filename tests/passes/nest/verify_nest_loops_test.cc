@@ -373,5 +373,83 @@ TEST(VerifyNestLoops, AJoinedLoopTakesAllItsSteps) {
                                          "loop a.i of 10 steps takes those of y.i, 9"));
 }
 
+// Rows of 2 * B elements in pieces of B, in tiles of 4.
+LoopNest in_pieces() {
+  const Axis i("i", 2 * B), io("io"), ii("ii");
+  const Tensor x = input("x", f32, {2 * B});
+  Schedule schedule(
+      compute("y", {i}, select(i < size_value("B"), x(i), x(2 * size_value("B") - 1 - i))));
+  schedule["y"].cut(i, B).split(i, io, ii, 4);
+  return lower(schedule.graph(), schedule);
+}
+
+NodePtr with_piece(const NodePtr& node, const Extent& min, const Extent& extent) {
+  Loop loop = *node->as<Loop>();
+  loop.pieces = {{"i", min, extent}};
+  return make_node(std::move(loop));
+}
+
+TEST(VerifyNestLoops, AcceptsPieces) { EXPECT_NO_THROW(verify_nest(in_pieces())); }
+
+TEST(VerifyNestLoops, RefusesAMissingPiece) {
+  const LoopNest nest =
+      changed(in_pieces(), [](std::vector<NodePtr>* pieces) { pieces->pop_back(); });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest),
+                        "loop y.io in 1 pieces, expected the 2 of its axes");
+}
+
+TEST(VerifyNestLoops, RefusesPiecesInAnotherOrder) {
+  const LoopNest nest = changed(in_pieces(), [](std::vector<NodePtr>* pieces) {
+    std::swap(pieces->front(), pieces->back());
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "in 2 pieces, expected the 2 of its axes");
+}
+
+TEST(VerifyNestLoops, RefusesAPieceOfAnotherLength) {
+  const LoopNest nest = changed(in_pieces(), [](std::vector<NodePtr>* pieces) {
+    pieces->front() = with_piece(pieces->front(), 0, B - 1);
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "in 2 pieces, expected the 2 of its axes");
+}
+
+TEST(VerifyNestLoops, RefusesAPieceWhoseLoopIsTooLong) {
+  const LoopNest nest = changed(in_pieces(), [](std::vector<NodePtr>* pieces) {
+    pieces->front() = longer(pieces->front(), 1);
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "loop y.io: ");
+}
+
+TEST(VerifyNestLoops, RefusesThePointsOfAnotherPiece) {
+  const LoopNest nest = changed(in_pieces(), [](std::vector<NodePtr>* pieces) {
+    pieces->back() = with_piece(pieces->front(), B, B);
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "its loops make it");
+}
+
+TEST(VerifyNestLoops, RefusesTheChoiceOfAnotherPiece) {
+  LoopNest nest = in_pieces();
+  nest.root =
+      edit<UopNode>(nest.root, [&](UopNode* uop) { uop->body = nest.stage("y").body->args[1]; });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "a uOp of y reads at i = ");
+}
+
+TEST(VerifyNestLoops, RefusesLoopsWithoutPieces) {
+  LoopNest nest = in_pieces();
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) { loop->pieces.clear(); });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest),
+                        "loop y.io in 1 pieces, expected the 2 of its axes");
+}
+
+TEST(VerifyNestLoops, RefusesACutBeyondTheEnd) {
+  LoopNest nest = in_pieces();
+  nest.stages[0].cuts[0].at = 3 * B;
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    if (loop->pieces.empty()) return;
+    const bool is_first = loop->pieces[0].min == Extent(0);
+    loop->pieces[0] = {"i", is_first ? Extent(0) : 3 * B, is_first ? 3 * B : Extent(0) - B};
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "y.i is cut beyond its ends");
+}
+
 }  // namespace
 }  // namespace emulsion

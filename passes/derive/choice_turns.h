@@ -1,0 +1,39 @@
+#ifndef EMULSION_PASSES_DERIVE_CHOICE_TURNS_H_
+#define EMULSION_PASSES_DERIVE_CHOICE_TURNS_H_
+
+// Where along an axis another choice is taken: the borders of what is joined or padded, the halves
+// of what is rotated. Between two of these a loop computes one of the choices. Private to
+// passes/derive/.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "dsl/extent.h"
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+
+namespace emulsion {
+
+// The indices of the axis from which on a comparison with it alone holds, or does not, or an index
+// a % n is of another quotient: in order, each inside the axis for all sizes. None where nothing
+// decides by the axis; nothing where one of them cannot be told, may be outside, or has no place in
+// the order.
+std::optional<std::vector<Extent>> turns_along(const Op& op, const Axis& axis);
+
+// Those at which the axis of vectors of a run-time length is cut. Each piece is vectors of
+// neighbours, of which the last one has a mask; where the target lacks it, that one starts earlier,
+// which a piece that is shorter than a vector does not allow. None where that is not so.
+std::vector<Extent> turns_to_cut_at(const Op& op, const Target& target);
+// Where the target lacks masks the pieces are known to be as long as a vector (pieces_reach).
+//   for j in 2 * C  ->  for j in C: vectorized lane; for j in C: vectorized lane
+void vectorize_pieces(const Op& op, const std::vector<Extent>& turns, const Target& target,
+                      StageSchedule* stage);
+// That each piece between turns has so many steps.
+Expr pieces_reach(const std::vector<Extent>& turns, const Axis& axis, int64_t steps);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_CHOICE_TURNS_H_

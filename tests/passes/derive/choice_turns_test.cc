@@ -1,0 +1,157 @@
+#include "passes/derive/choice_turns.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/pipeline.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("C"), kOther = Extent::size("D");
+const Expr size = size_value("C");
+
+// Of y[i, j] = body over columns j; "none" where they cannot be told.
+std::string turns_of(const Extent& columns, const std::function<Expr(const Expr&)>& body) {
+  const Axis i("i", 3), j("j", columns);
+  const Graph graph(compute("y", {i, j}, body(Expr(j)) + cast(f32, Expr(i))));
+  const auto turns = turns_along(*graph.ops().back(), j);
+  if (!turns) return "none";
+  std::string text;
+  for (const Extent& turn : *turns) text += (text.empty() ? "" : ", ") + turn.to_string();
+  return text;
+}
+
+std::string turns_where(const Extent& columns, const std::function<Expr(const Expr&)>& condition) {
+  return turns_of(columns, [&](const Expr& j) { return select(condition(j), 1.0f, 2.0f); });
+}
+
+TEST(ChoiceTurns, AreWhereComparisonsTurn) {
+  const Extent columns = kSize + 9;
+  EXPECT_EQ(turns_where(columns, [](const Expr& j) { return j < size; }), "C");
+  EXPECT_EQ(turns_where(columns, [](const Expr& j) { return j <= size; }), "C + 1");
+  EXPECT_EQ(turns_where(columns, [](const Expr& j) { return j > 3; }), "4");
+  EXPECT_EQ(turns_where(columns, [](const Expr& j) { return j >= 3; }), "3");
+  EXPECT_EQ(turns_where(columns, [](const Expr& j) { return size - j > 0; }), "C");
+  EXPECT_EQ(turns_where(columns, [](const Expr& j) { return j == 3; }), "3, 4");
+}
+
+TEST(ChoiceTurns, AreInOrderAndOnce) {
+  const auto bordered = [](const Expr& j) { return j < size + 3 && !(j < 3) && size + 3 > j; };
+  EXPECT_EQ(turns_where(kSize + 6, bordered), "3, C + 3");
+}
+
+TEST(ChoiceTurns, OfARemainderAreWhereItStartsAnew) {
+  const Tensor x = input("x", f32, {kSize});
+  EXPECT_EQ(turns_of(2 * kSize, [&](const Expr& j) { return x(j % size); }), "C");
+  const Tensor z = input("z", f32, {2 * kSize});
+  EXPECT_EQ(turns_of(2 * kSize, [&](const Expr& j) { return z((j + size) % (2 * size)); }), "C");
+}
+
+TEST(ChoiceTurns, ThereAreNoneOutsideOfTheAxis) {
+  EXPECT_EQ(turns_where(kSize, [](const Expr& j) { return j < size; }), "");
+  EXPECT_EQ(turns_where(kSize, [](const Expr& j) { return j >= 0; }), "");
+  EXPECT_EQ(turns_of(kSize, [](const Expr&) { return constant(f32, 1); }), "");
+}
+
+TEST(ChoiceTurns, OfDataThereAreNone) {
+  const Tensor x = input("x", f32, {kSize + 4});
+  EXPECT_EQ(turns_where(kSize + 4, [&](const Expr& j) { return x(j) < 1.0f; }), "");
+}
+
+TEST(ChoiceTurns, CannotBeToldWhereTheyMayBeOutside) {
+  EXPECT_EQ(turns_where(kSize, [](const Expr& j) { return j < 1; }), "none");
+  EXPECT_EQ(turns_where(kSize + 2, [](const Expr& j) { return j < 2 * size; }), "none");
+}
+
+TEST(ChoiceTurns, CannotBeToldWithoutAnOrder) {
+  const auto either = [](const Expr& j) { return j < size || j > size_value("D"); };
+  EXPECT_EQ(turns_where(kSize + kOther + 2, either), "none");
+}
+
+TEST(ChoiceTurns, CannotBeToldOfStepsOrOtherAxes) {
+  EXPECT_EQ(turns_where(2 * kSize, [](const Expr& j) { return 2 * j < size; }), "none");
+  const Axis i("i", kSize), j("j", kSize);
+  const Graph graph(compute("y", {i, j}, select(j < i, 1.0f, 2.0f)));
+  EXPECT_FALSE(turns_along(*graph.ops().back(), j));
+  EXPECT_EQ(turns_of(kSize + 4, [](const Expr& k) { return cast(f32, k % 4); }), "none");
+}
+
+Graph joined(const Extent& left, const Extent& right, DType dtype = f32) {
+  return Graph(concat({input("a", dtype, {3, left}), input("b", dtype, {3, right})}, 1, "y"));
+}
+
+// The cuts of what is derived of a graph, one a line.
+std::string cuts_of(const Graph& graph, const std::string& level) {
+  const std::string schedule = to_string(run_pipeline(graph, target_of(level.c_str(), 1)).schedule);
+  std::string cuts;
+  for (size_t at = schedule.find("y.cut("); at != std::string::npos;
+       at = schedule.find("y.cut(", at + 1)) {
+    cuts += schedule.substr(at, schedule.find('\n', at) + 1 - at);
+  }
+  return cuts;
+}
+
+TEST(TurnsToCutAt, AreThoseOfRowsOfARunTimeLength) {
+  for (const char* level : {"x86-64-v3", "x86-64-v4"}) {
+    EXPECT_EQ(cuts_of(joined(kSize, kOther), level), "y.cut(i1, C)\n") << level;
+    EXPECT_EQ(cuts_of(joined(700, 300), level), "") << level;
+  }
+}
+
+TEST(TurnsToCutAt, WithoutMasksPiecesFillVectors) {
+  const Graph bytes = joined(kSize, kSize, u8);
+  const Lowered lowered = run_pipeline(bytes, target_of("x86-64-v3", 1));
+  const std::string schedule = to_string(lowered.schedule);
+  EXPECT_TRUE(has(schedule,
+                  "y.specialize(C >= 32)\ny.cut(i1, C)\ny.split(i1, i1, i1_v, 32, "
+                  "shift_inwards)"))
+      << schedule;
+  EXPECT_FALSE(has(schedule, "predicate)\ny.cut")) << schedule;
+}
+
+TEST(TurnsToCutAt, WithoutMasksAShortPieceIsNotCut) {
+  const Graph bordered(pad(input("x", u8, {3, kSize}), {0, 3}, {0, 3}, 0, "y"));
+  EXPECT_EQ(cuts_of(bordered, "x86-64-v3"), "");
+  EXPECT_EQ(cuts_of(bordered, "x86-64-v4"), "y.cut(i1, 3)\ny.cut(i1, C + 3)\n");
+}
+
+TEST(TurnsToCutAt, ThereAreNoneOfManyParts) {
+  const std::vector<Tensor> parts(20, input("x", f32, {3, kSize}));
+  EXPECT_EQ(cuts_of(Graph(concat(parts, 1, "y")), "x86-64-v4"), "");
+}
+
+TEST(TurnsToCutAt, ThereAreNoneOfWhatIsReadApart) {
+  const Axis i("i", 3), j("j", 2 * kSize);
+  const Tensor x = input("x", f32, {3, 2 * kSize});
+  const Expr apart = x(i, max(2 * (j - size), 0));
+  EXPECT_EQ(cuts_of(Graph(compute("y", {i, j}, select(j < size, x(i, j), apart))), "x86-64-v4"),
+            "");
+}
+
+TEST(TurnsToCutAt, WhatIsDerivedComputesTheSame) {
+  const std::vector<int64_t> sizes = {0, 1, 3, 15, 16, 17, 40, 70};
+  const Axis i("i", 3), j("j", 2 * kSize);
+  const Tensor x = input("x", f32, {3, 2 * kSize});
+  const Expr other = x(i, (j + size) % (2 * size));
+  const Graph rotated(
+      compute("y", {i, j}, x(i, j) * 2.0f + select(j < size, -other, other) * x(i, j % size)));
+  const Graph row(concat({input("a", f32, {kSize}), input("b", f32, {kSize + 5})}, 0, "y"));
+  const Graph bordered(pad(input("x", f32, {4, kSize}), {2, 3}, {2, 3}, 0, "y"));
+  for (const char* level : kLevels) {
+    for (const Graph& graph :
+         {joined(kSize, kSize), joined(kSize, kSize, u8), rotated, row, bordered}) {
+      EXPECT_TRUE(derives(graph, target_of(level, 2), sizes)) << level;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
