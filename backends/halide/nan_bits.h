@@ -2,9 +2,9 @@
 #define EMULSION_BACKENDS_HALIDE_NAN_BITS_H_
 
 // Choices of NaN by bits, for instruction sets whose vectors have no mask registers. A maximum of
-// floats is NaN where one of the two is, and a pooling or a softmax has one for each element. The
-// blend that chooses it is three micro-operations on Intel's processors. What a comparison of
-// vectors gives, all bits of a lane, is itself a NaN.
+// floats is NaN where one of the two is, and a pooling or a softmax has one for each element. What
+// a comparison of vectors gives, all bits of a lane, is itself a NaN, so that no blend has to
+// choose one.
 
 #include "Halide.h"
 

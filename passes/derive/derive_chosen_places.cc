@@ -102,8 +102,7 @@ void add_up_tables(const Op& op, const Axis& term, const Target& target, StageSc
 }
 
 // Where each place is a single element: several terms in each step, and a table for each of these.
-// A place that comes many times in a row would wait until it is stored, and loading it again takes
-// some five cycles.
+// A place that comes many times in a row would wait until it is stored, and be loaded again.
 //   for m: for c: y[c] += ..  ->  for m: unrolled term: for c: tables[c, term] += ..
 //                                 y[c] = sum of the tables
 void derive_elements(const Op& op, const PlaceLoops& loops, const Target& target,

@@ -121,7 +121,7 @@ std::optional<ManyRowsOfLayers> choose_many(const std::vector<const Op*>& layers
 
 // Every block reads all weights again: from the second cache, or for blocks of many rows from the
 // third, that costs next to nothing, for they are read while register tiles are computed. A block
-// of a run-time number of rows is one tile.
+// of a run-time number of rows may be one tile.
 std::optional<std::string> why_not_cached(const std::vector<const Op*>& layers,
                                           const Target& target) {
   int64_t bytes = 0;
@@ -334,7 +334,7 @@ void derive_blocks_of(int64_t rows, const LayerBlocks& blocks, const Target& tar
   const Op& last = *blocks.layers.front();
   // Where all layers of some rows are enough for the threads, the last one alone is a part of that.
   const double part = static_cast<double>(work_of_row(last)) / static_cast<double>(work);
-  // A block of a run-time number of rows is one tile of them.
+  // A block of a run-time number of rows may be one tile of them.
   const std::optional<std::string> ahead = rows_from_memory(*blocks.layers.back(), target);
   const bool by_blocks = !rows_of(last);
   const BlockLoops loops = derive_reader_of_blocks(group_of(last), rows, target, options, schedule,

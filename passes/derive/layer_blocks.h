@@ -4,7 +4,8 @@
 // Which products follow one another by rows, as the layers of an MLP do. A block of rows goes
 // through all of them before the next one does, so that no more than a block of what is between two
 // layers is ever stored. It pays where that would go through memory, and where the weights, which
-// every block reads again, stay in a cache. The schedule is derive_layer_blocks().
+// every block reads again, stay in a cache. Of a run-time number of rows a block is one register
+// tile, or several where a call has many rows. The schedule is derive_layer_blocks().
 
 #include <cstdint>
 #include <optional>

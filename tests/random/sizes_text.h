@@ -9,7 +9,7 @@
 
 namespace emulsion {
 
-// Behind a message about a run: " H = 3 W = 0", and nothing where no size is a run-time one.
+// What follows a message about a run: " H = 3 W = 0"; nothing without run-time sizes.
 inline std::string sizes_text(const SizeValues& sizes) {
   std::string text;
   for (const auto& [name, value] : sizes) text += fmt::format(" {} = {}", name, value);

@@ -13,7 +13,8 @@ constexpr int64_t kSizes[] = {0, 1, 3, 16, 37};
 constexpr int kPoints = 8;  // of each item for each choice of sizes
 
 // The numbers in a condition are where one side takes over from the other, and those in an extent
-// where a loop gets its first step, or has one less than the tiles around it: at twice as many.
+// where a loop gets its first step. A loop between the first tile and the last gets it at twice as
+// many.
 void add_sizes_around(const Expr& expr, std::set<int64_t>* sizes) {
   visit(expr, [&](const Expr& e) {
     if (e->op != ExprOp::constant || e->int_value < 1 || e->int_value > 1024) return;
