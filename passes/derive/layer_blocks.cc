@@ -23,6 +23,12 @@ int64_t bytes_of_weight(const Op& layer) {
   return saturated_product(element_count(weight.shape).value(), size_in_bytes(weight.dtype));
 }
 
+int64_t bytes_of_weights(const std::vector<const Op*>& layers) {
+  int64_t bytes = 0;
+  for (const Op* layer : layers) bytes = std::min(bytes + bytes_of_weight(*layer), INT64_MAX / 2);
+  return bytes;
+}
+
 // The multiplications of a row.
 int64_t work_of_row(const Op& layer) {
   int64_t work = layer.shape.back().constant_term();
@@ -111,9 +117,7 @@ std::optional<ManyRowsOfLayers> choose_many(const std::vector<const Op*>& layers
                                             const Target& target) {
   constexpr int64_t kBlocks = 8, kRows = 1 << 20;
   if (rows_in_blocks(layers).as_constant()) return std::nullopt;
-  int64_t bytes = 0;
-  for (const Op* layer : layers) bytes = std::min(bytes + bytes_of_weight(*layer), INT64_MAX / 2);
-  if (bytes <= target.l1_bytes) return std::nullopt;
+  if (bytes_of_weights(layers) <= target.l1_bytes) return std::nullopt;
   const int64_t many = block_of_rows(layers, kRows, most_rows_at_a_time(layers, target), target);
   if (many < 2 * block) return std::nullopt;
   return ManyRowsOfLayers{many, many * std::max(kBlocks, least_blocks(target))};
@@ -124,8 +128,7 @@ std::optional<ManyRowsOfLayers> choose_many(const std::vector<const Op*>& layers
 // of a run-time number of rows may be one tile.
 std::optional<std::string> why_not_cached(const std::vector<const Op*>& layers,
                                           const Target& target) {
-  int64_t bytes = 0;
-  for (const Op* layer : layers) bytes = std::min(bytes + bytes_of_weight(*layer), INT64_MAX / 2);
+  const int64_t bytes = bytes_of_weights(layers);
   const bool known = rows_of(*layers.front()).has_value();
   const int64_t most = known ? std::min(saturated_product(4, target.l2_bytes), target.l3_bytes / 4)
                              : target.l2_bytes / 2;
