@@ -75,11 +75,10 @@ std::optional<ColumnTile> filled_windows(const std::vector<const Op*>& sums, int
   return filled;
 }
 
-// Several vectors of windows where no number of them divides the columns, which are so many that
-// few are computed twice in the last tile: what each step weighs with is then loaded once for them.
-std::optional<int64_t> vectors_of_windows(const Op& sums, int64_t columns, int64_t lanes) {
+// Several vectors where no number of them divides the columns, which are so many that few are
+// computed twice in the last tile.
+std::optional<int64_t> vectors_of_columns(int64_t columns, int64_t lanes) {
   constexpr int64_t kMost = 4, kFew = 16;  // one in so many
-  if (step_of_windows(sums) == 0) return std::nullopt;
   for (int64_t vectors = kMost; vectors > 1; vectors /= 2) {
     const int64_t tile = vectors * lanes;
     const int64_t again = (columns + tile - 1) / tile * tile - columns;
@@ -88,16 +87,39 @@ std::optional<int64_t> vectors_of_windows(const Op& sums, int64_t columns, int64
   return std::nullopt;
 }
 
-// How many vectors of windows of several rows are side by side. Where a vector is as long as a line
-// of the cache and rows do not start at lines, each is stored into two; what it leaves of a line is
-// stored after vectors of the other rows, and takes as long as a line of its own. Two vectors have
-// a line in common.
+// The same of windows: what each step weighs with is loaded once for them.
+std::optional<int64_t> vectors_of_windows(const Op& sums, int64_t columns, int64_t lanes) {
+  return step_of_windows(sums) == 0 ? std::nullopt : vectors_of_columns(columns, lanes);
+}
+
+constexpr int64_t kLine = 64;  // bytes of a line of the cache
+
+// Of how many rows windows are computed at a time, which have rows in common: fewer than those of
+// which least is read where a window has so few steps that its sums wait for memory. That is read
+// and written ahead where it is of few rows at a time. Vectors as long as a line of the cache wait
+// for more steps: where rows do not start at lines, each is loaded and stored as two.
+int64_t rows_of_tile(const std::vector<const Op*>& sums, int64_t lanes) {
+  constexpr int64_t kMostSums = 8, kFewSteps = 4, kStepsOfLine = 12, kRowsOfLine = 2;
+  const Op& op = *sums.front();
+  const auto count = static_cast<int64_t>(sums.size());
+  const int64_t rows = std::min(rows_of_windows(op), kMostSums / count);
+  const int64_t steps = count * steps_of_sum(op, kMostOfWindows);
+  if (steps <= kFewSteps) return 1;
+  const bool is_line = lanes * size_in_bytes(op.dtype) >= kLine;
+  return is_line && steps <= kStepsOfLine ? std::min(rows, kRowsOfLine) : rows;
+}
+
+// How many vectors of those windows are side by side. Where a vector is as long as a line of the
+// cache and rows do not start at lines, what it leaves of a line is stored after vectors of the
+// other rows, and takes as long as a line of its own: two vectors have a line in common.
 int64_t vectors_side_by_side(const Op& sums, int64_t rows, int64_t lanes) {
-  constexpr int64_t kLine = 64, kVectors = 2;
-  if (rows == 1 || lanes * size_in_bytes(sums.dtype) < kLine) return 1;
-  if (!sums.axes.back().extent().exact_quotient(kVectors * lanes)) return 1;
-  const int64_t steps = saturated_product(rows * kVectors, steps_of_sum(sums, kMostOfWindows + 1));
-  return steps <= kMostOfWindows ? kVectors : 1;
+  constexpr int64_t kMostRows = 2;
+  const std::optional<int64_t> columns = sums.axes.back().extent().as_constant();
+  if (!columns || rows > kMostRows) return 1;
+  if (rows > 1 && lanes * size_in_bytes(sums.dtype) < kLine) return 1;
+  const int64_t vectors = vectors_of_columns(*columns, lanes).value_or(1);
+  const int64_t steps = saturated_product(rows * vectors, steps_of_sum(sums, kMostOfWindows + 1));
+  return steps <= kMostOfWindows ? vectors : 1;
 }
 
 }  // namespace
@@ -120,9 +142,9 @@ int64_t sums_at_a_time(const Op& sums, int64_t lanes, bool twice, const Target& 
 }
 
 ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bool fills) {
-  constexpr int64_t kMostSums = 8, kFewRows = 2;
+  constexpr int64_t kFewRows = 2;
   const Op& op = *sums.front();
-  const int64_t rows = std::min(rows_of_windows(op), kMostSums / static_cast<int64_t>(sums.size()));
+  const int64_t rows = rows_of_tile(sums, lanes);
   const int64_t width = std::min(op.axes.back().extent().as_constant().value_or(lanes), lanes);
   const bool known = rows == 1 || op.axes[op.axes.size() - 2].extent().is_constant();
   return {known || fills ? rows : kFewRows, width, fills, known || fills, true};

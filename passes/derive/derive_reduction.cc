@@ -272,6 +272,20 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
   return sum_columns({&sums}, result, {1, width}, lanes, whole_rows, schedule);
 }
 
+Axis derive_sums_of_row(const Op& sums, const Op& result, size_t row, const Target& target,
+                        bool whole_rows, Schedule* schedule) {
+  const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
+  ColumnTile tile = column_tile({&sums}, lanes, target);
+  if (!tile.has_windows || pixels_to_sum(sums, value_lanes(sums, target))) {
+    return derive_sums(sums, result, target, whole_rows, schedule);
+  }
+  const bool has_rows = row + 2 < result.axes.size() && whole_rows && tile.rows_fill;
+  if (!has_rows) tile.rows = 1;
+  if (tile.rows == 1) tile.width = sums_at_a_time(sums, lanes, whole_rows, target);
+  tile.rows_fill = true;
+  return sum_columns({&sums}, result, tile, lanes, whole_rows, schedule);
+}
+
 Axis derive_sums_together(const std::vector<const Op*>& sums, const Op& result,
                           const Target& target, Schedule* schedule) {
   const int64_t lanes = std::min(value_lanes(*sums.front(), target), value_lanes(result, target));

@@ -387,9 +387,6 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
 // can wait together (waiting_sums.h).
 void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, const Target& target,
                         Schedule* schedule);
-// The same in the rows of a chain, without threads.
-Axis derive_sums_together(const std::vector<const Op*>& sums, const Op& result,
-                          const Target& target, Schedule* schedule);
 
 // The most vectors of lanes that are added to at a time, so that no addition waits for another.
 inline constexpr int64_t kMostVectors = 4;

@@ -7,6 +7,7 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/derive/window_chains.h"
+#include "passes/derive/window_sums.h"
 
 namespace emulsion {
 namespace {
@@ -52,8 +53,15 @@ bool wakes_threads(const WindowChain& chain, const Target& target) {
   return target.cores > 1 && (!work || *work >= points_for_threads(chain, target));
 }
 
-// Rows of a strip: at least ten for each that is computed again, and shared out evenly.
-int64_t rows_of_strip(const WindowChain& chain) {
+// Whether tasks that take equally long keep all cores busy, but for a fifth of the time.
+bool are_even(int64_t tasks, const Target& target) {
+  const int64_t turns = (tasks + target.cores - 1) / target.cores;
+  return 5 * tasks >= 4 * turns * target.cores;
+}
+
+// Rows of a strip: at least ten for each that is computed again, and shared out evenly; fewer, down
+// to half, where threads would not have equally many strips.
+int64_t rows_of_strip(const WindowChain& chain, const Target& target) {
   constexpr int64_t kRowsForKept = 10, kLeastRows = 16;
   int64_t rows = kLeastRows;
   for (const WindowChain::Producer& producer : chain.producers) {
@@ -61,16 +69,20 @@ int64_t rows_of_strip(const WindowChain& chain) {
   }
   const Extent& extent = chain.reader->shape[chain.row];
   if (!extent.is_constant()) return rows;
-  const int64_t strips = std::max<int64_t>(extent.constant_term() / rows, 1);
+  int64_t strips = std::max<int64_t>(extent.constant_term() / rows, 1);
+  if (chain.row == 0 && wakes_threads(chain, target) && !are_even(strips, target)) {
+    const int64_t even = (strips + target.cores - 1) / target.cores * target.cores;
+    if (even * rows <= 2 * extent.constant_term()) strips = even;
+  }
   return (extent.constant_term() + strips - 1) / strips;
 }
 
 // Whether of all rows many are computed for nothing: those that the first one needs, and, of a
 // run-time number, those beyond the end in the last strip, which is as long as the others.
-bool computes_too_many(const WindowChain& chain) {
+bool computes_too_many(const WindowChain& chain, const Target& target) {
   constexpr int64_t kMostRows = 256;
   const Extent& extent = chain.reader->shape[chain.row];
-  if (!extent.is_constant()) return rows_of_strip(chain) > kMostRows;
+  if (!extent.is_constant()) return rows_of_strip(chain, target) > kMostRows;
   return std::any_of(chain.producers.begin(), chain.producers.end(), [&](const auto& producer) {
     return 2 * producer.window.kept() > extent.constant_term() * producer.window.step;
   });
@@ -112,7 +124,8 @@ std::vector<const Op*> waiting_sums_of(const WindowChain& chain, const Target& t
 }
 
 // The vectors of an operation in the chain, and what is computed for them inside.
-void derive_vectors(const Op& op, bool whole_rows, const Target& target, Schedule* schedule) {
+void derive_vectors(const Op& op, size_t row, bool whole_rows, const Target& target,
+                    Schedule* schedule) {
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
   if (sums == nullptr) {
@@ -124,14 +137,14 @@ void derive_vectors(const Op& op, bool whole_rows, const Target& target, Schedul
       stage.partition(along);
     }
   } else {
-    derive_sums(*sums, result, target, whole_rows, schedule);
+    derive_sums_of_row(*sums, result, row, target, whole_rows, schedule);
   }
   inline_members(op, sums, schedule);
 }
 
 // Whether there is work for threads in two strips, whatever the sizes are.
 bool has_enough_in_two_tasks(const WindowChain& chain, const Target& target) {
-  const int64_t rows = rows_of_strip(chain);
+  const int64_t rows = rows_of_strip(chain, target);
   const std::vector<Axis> loops = loops_of_strips(chain, rows);
   std::optional<int64_t> work = work_from(chain, chain.row + 1);
   if (work) *work *= 2 * rows;
@@ -153,7 +166,7 @@ std::optional<Expr> enough_for_threads(const WindowChain& chain, const Target& t
   const std::optional<Expr> has_points = reaches(points, points_for_threads(chain, target));
   if (!has_points || !has_points->defined()) return std::nullopt;
   const Extent& rows = chain.reader->shape[chain.row];
-  const int64_t least = kStrips * rows_of_strip(chain);
+  const int64_t least = kStrips * rows_of_strip(chain, target);
   if (!rows.is_constant()) return *has_points && extent_value(rows) >= int_constant(least);
   return rows.constant_term() >= least ? has_points : std::nullopt;
 }
@@ -162,12 +175,12 @@ void derive_strips(const WindowChain& chain, const Target& target, Schedule* sch
   const Op& reader = result_of(*chain.reader);
   StageSchedule& stage = (*schedule)[reader.name];
   const Axis& row = reader.axes[chain.row];
-  const int64_t rows = rows_of_strip(chain);
+  const int64_t rows = rows_of_strip(chain, target);
   const std::vector<Axis> loops = loops_of_strips(chain, rows);
   const bool exact = row.extent().exact_quotient(rows).has_value();
   const std::vector<const Op*> waiting = waiting_sums_of(chain, target);
   if (waiting.empty()) {
-    derive_vectors(*chain.reader, true, target, schedule);
+    derive_vectors(*chain.reader, chain.row, true, target, schedule);
   } else {
     derive_sums_together(waiting, reader, target, schedule);
     inline_members(*chain.reader, nullptr, schedule);
@@ -183,7 +196,7 @@ void derive_strips(const WindowChain& chain, const Target& target, Schedule* sch
   for (const WindowChain::Producer& producer : chain.producers) {
     if (std::count(waiting.begin(), waiting.end(), producer.op) > 0) continue;
     const Op& op = result_of(*producer.op);
-    derive_vectors(*producer.op, producer.whole_rows, target, schedule);
+    derive_vectors(*producer.op, chain.row, producer.whole_rows, target, schedule);
     sliding_window((*schedule)[op.name], reader.name, kept, row);
   }
 }
@@ -232,22 +245,26 @@ bool pays_to_keep(const WindowChain::Producer& producer, const Op& reader, size_
       is_read_once(producer, reader)) {
     return false;
   }
-  const bool is_large = !all || *all * bytes > target.l2_bytes;
+  // Of a window that slides rows are read from the first cache, which many sums do not wait for.
+  constexpr int64_t kFirstCaches = 4;
+  const int64_t least = sums_of(*producer.op) != nullptr
+                            ? target.l2_bytes / 2
+                            : std::min(kFirstCaches * target.l1_bytes, target.l2_bytes);
+  const bool is_large = !all || *all * bytes > least;
   return is_large && (!kept || *kept * producer.window.rows() * bytes <= target.l2_bytes / 2);
 }
 
 bool pays_to_slide(const WindowChain& chain, const Readers& readers, const Target& target) {
-  constexpr int64_t kTasksForThread = 4;
   if (waiting_sums_of(chain, target).size() == chain.producers.size()) return false;
   if (sums_of(*chain.reader) == nullptr && crosses(*chain.reader, target)) return false;
-  if (computes_too_many(chain)) return false;
+  if (computes_too_many(chain, target)) return false;
   if (!wakes_threads(chain, target)) return true;
   if (elements_from(*chain.reader, 0)) {
-    const std::vector<Axis> loops = loops_of_strips(chain, rows_of_strip(chain));
+    const std::vector<Axis> loops = loops_of_strips(chain, rows_of_strip(chain, target));
     const size_t shared = count_shared(loops, target);
     int64_t tasks = 1;
     for (size_t i = 0; i < shared; ++i) tasks *= loops[i].extent().constant_term();
-    return tasks >= kTasksForThread * target.cores;
+    return are_even(tasks, target);
   }
   if (has_enough_in_two_tasks(chain, target)) return true;
   const bool is_output = readers.only_readers(*chain.reader) == nullptr;

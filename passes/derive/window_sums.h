@@ -9,6 +9,7 @@
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
+#include "dsl/target.h"
 
 namespace emulsion {
 
@@ -39,6 +40,14 @@ void unroll_windows(const Op& sums, int64_t vectors, int64_t most, StageSchedule
 void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage);
 // Whether `read` moves in some index with an axis of the sums and with one that is summed up along.
 bool reads_windows(const Op& sums, const Expr& read);
+// derive_sums (derive_stage.h) in a row of a chain (window_chains.h), which lies along axis `row`
+// of the result. Of sums of windows several, side by side along an axis behind that one, are
+// computed at a time.
+Axis derive_sums_of_row(const Op& sums, const Op& result, size_t row, const Target& target,
+                        bool whole_rows, Schedule* schedule);
+// The same of several sums, which can wait together (waiting_sums.h).
+Axis derive_sums_together(const std::vector<const Op*>& sums, const Op& result,
+                          const Target& target, Schedule* schedule);
 
 }  // namespace emulsion
 

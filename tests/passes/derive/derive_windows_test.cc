@@ -36,6 +36,14 @@ TEST(DeriveWindows, ThreadsShareTheStrips) {
   EXPECT_NE(derived(blur_graph(541, 256), 4).find("y.parallel(strip)\n"), std::string::npos);
 }
 
+// Three strips of 32 rows would leave a core without work.
+TEST(DeriveWindows, StripsAreShorterWhereThreadsWouldNotHaveEquallyMany) {
+  const std::string text = derived(blur_graph(100, 600), 4);
+  EXPECT_NE(text.find("y.split(i0, strip, i0, 25)\n"), std::string::npos) << text;
+  const std::string alone = derived(blur_graph(100, 600), 1);
+  EXPECT_NE(alone.find("y.split(i0, strip, i0, 34, guard)\n"), std::string::npos) << alone;
+}
+
 // A call with little work computes one operation after another, on one thread.
 TEST(DeriveWindows, WhereRunTimeSizesAreEnoughForThreads) {
   const Extent height = Extent::size("H"), width = Extent::size("W");
@@ -75,6 +83,20 @@ void expect_in_nest(const std::string& graph, const std::string& text) {
 TEST(DeriveWindows, SumsStayInRegistersInsideRowsThatSlide) {
   expect_in_nest("depthwise", "window dw[");
   expect_in_nest("depthwise", "alloc dw_acc[");
+}
+
+// Pixels of one row are made of the same columns, and what each weighs with is read once for them.
+TEST(DeriveWindows, SumsOfSeveralPixelsOfARowAreComputedTogether) {
+  for (const auto& [name, graph] : stencil_graphs()) {
+    if (name != "depthwise") continue;
+    const std::string text = to_string(derive_schedule(graph, small_cache(1)));
+    for (const char* line :
+         {"y.split(x, x, row, ", "dw.split(x, x, row, ", "dw_acc.unroll(kx)\n"}) {
+      EXPECT_NE(text.find(line), std::string::npos) << text;
+    }
+    return;
+  }
+  FAIL() << "no graph is called depthwise";
 }
 
 TEST(DeriveWindows, WhatIsFusedOntoSumsSlides) {

@@ -265,15 +265,15 @@ TEST(ReadBorders, NotColours) {
 }
 
 TEST(ReadBorders, NotInManyPieces) {
-  const Tensor x = input("x", f32, {6, 6, 6, 64});
+  const Tensor x = input("x", f32, {6, 6, 6, 32});
   EXPECT_THAT(refusal(Graph(relu(pad(x, {1, 1, 1, 1}, {1, 1, 1, 1}, 0, "c"), "y"))),
               HasSubstr("expected loops of y to be cut into at most 16 pieces, got 81"));
 }
 
 // Each of both by itself would make 9.
 TEST(ReadBorders, NotInManyPiecesTogether) {
-  const Tensor c = pad(input("x", f32, {32, 32, 64}), {2, 2, 0}, {2, 2, 0}, 0, "c");
-  const Tensor p = pad(input("z", f32, {34, 34, 64}), {1, 1, 0}, {1, 1, 0}, 0, "p");
+  const Tensor c = pad(input("x", f32, {32, 32, 16}), {2, 2, 0}, {2, 2, 0}, 0, "c");
+  const Tensor p = pad(input("z", f32, {34, 34, 16}), {1, 1, 0}, {1, 1, 0}, 0, "p");
   EXPECT_EQ(refusal(Graph(relu(c, "y"))), "");
   EXPECT_THAT(refusal(Graph(add(c, p, "y"))), HasSubstr("at most 16 pieces, got 25"));
 }

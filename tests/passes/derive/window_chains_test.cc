@@ -316,6 +316,21 @@ TEST(WindowChains, NotWhatFitsTheCache) {
   EXPECT_EQ(chains(blur_graph(150, 24), small_cache(1)), Strings{});
 }
 
+// Elements are read again from the first cache then; many sums do not wait for the second.
+TEST(WindowChains, OfElementsBeyondTheFirstCacheAndOfSumsBeyondHalfOfTheSecond) {
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=32768,l2=1048576");
+  EXPECT_EQ(chains(blur_graph(300, 128), target).size(), 1U);
+  EXPECT_EQ(chains(blur_graph(250, 128), target), Strings{});
+  const auto twice = [](int rows) {
+    const Axis more_rows("i", rows + 2), row("i", rows), column("j", 128), more("j", 130);
+    const Tensor x = input("x", f32, {rows + 2, 132});
+    const Tensor s = compute("s", {more_rows, more}, sum(k, x(more_rows, more + k)));
+    return Graph(compute("y", {row, column}, s(row, column) * s(row + 2, column + 2)));
+  };
+  EXPECT_EQ(chains(twice(1020), target), Strings{"s -> y along 0"});
+  EXPECT_EQ(chains(twice(980), target), Strings{});
+}
+
 TEST(WindowChains, NotRowsTooLongToKeep) {
   EXPECT_EQ(chains(blur_graph(200, 680), small_cache(1)).size(), 1U);
   EXPECT_EQ(chains(blur_graph(200, 690), small_cache(1)), Strings{});
@@ -335,7 +350,8 @@ TEST(WindowChains, NotColumnsThatAnOperandLiesAcross) {
 
 TEST(WindowChains, NotStripsTooFewForTheThreads) {
   EXPECT_EQ(chains(blur_graph(512, 256), small_cache(4)).size(), 1U);
-  EXPECT_EQ(chains(blur_graph(500, 280), small_cache(4)), Strings{});
+  EXPECT_EQ(chains(blur_graph(64, 600), small_cache(4)).size(), 1U) << "of 16 rows each";
+  EXPECT_EQ(chains(blur_graph(63, 640), small_cache(4)), Strings{});
 }
 
 TEST(WindowChains, NotThreadsForTooLittleWorkAtSomeSizes) {
