@@ -210,8 +210,9 @@ SmallProgram jacobi_program(const std::string& name, const Extent& height, const
   const Expr is_border = i == 0 || i == last_row || j == 0 || j == last_column;
   const Expr mean = (x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1)) * 0.25F;
   return {name, Graph(compute("y", {i, j}, select(is_border, x(i, j), mean))),
-          [](KernelValues& v) {
-            plain_jacobi(kHeight, kWidth, v.data<float>("x"), v.data<float>("y"));
+          [=](KernelValues& v) {
+            plain_jacobi(height.evaluate(sizes), width.evaluate(sizes), v.data<float>("x"),
+                         v.data<float>("y"));
           },
           sizes};
 }
@@ -294,8 +295,9 @@ SmallProgram periodic_program(const std::string& name, const Extent& height, con
   const Expr around = x((i + rows - 1) % rows, j) + x((i + 1) % rows, j) +
                       x(i, (j + columns - 1) % columns) + x(i, (j + 1) % columns);
   return {name, Graph(compute("y", {i, j}, x(i, j) * 0.5F + around * 0.125F)),
-          [](KernelValues& v) {
-            plain_periodic(kHeight, kWidth, v.data<float>("x"), v.data<float>("y"));
+          [=](KernelValues& v) {
+            plain_periodic(height.evaluate(sizes), width.evaluate(sizes), v.data<float>("x"),
+                           v.data<float>("y"));
           },
           sizes};
 }
@@ -326,6 +328,7 @@ SmallProgram opening_program() {
 
 std::vector<SmallProgram> window_programs() {
   constexpr int kCount = 16384;
+  const SizeValues small = {{"H", 30}, {"W", 50}};
   const Extent count = Extent::size("N"), height = Extent::size("H"), width = Extent::size("W");
   const auto most = [](const Axis& k, const Expr& value) { return reduce_max(k, value); };
   const auto total = [](const Axis& k, const Expr& value) { return sum(k, value); };
@@ -356,10 +359,12 @@ std::vector<SmallProgram> window_programs() {
       blur_program(),
       jacobi_program("jacobi", kHeight, kWidth, {}),
       jacobi_program("jacobi_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
+      jacobi_program("jacobi_small_run_time", height, width, small),
       clamped_program("clamped_stencils", kHeight, kWidth, {}),
       clamped_program("clamped_stencils_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
       periodic_program("periodic", kHeight, kWidth, {}),
       periodic_program("periodic_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
+      periodic_program("periodic_small_run_time", height, width, small),
       opening_program(),
       unsharp_program(),
       corners_program("corners", kHeight, kWidth, {}),

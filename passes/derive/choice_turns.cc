@@ -14,23 +14,41 @@
 namespace emulsion {
 namespace {
 
+// `with_ends`: also where clamps and reflections of indices begin and end, and of remainders by
+// numbers.
 class TurnFinder {
  public:
-  explicit TurnFinder(const Axis& axis) : axis_(axis) {}
+  TurnFinder(const Axis& axis, bool with_ends) : axis_(axis), with_ends_(with_ends) {}
 
+  // In no order, also outside of the axis.
   std::optional<std::vector<Extent>> find(const Expr& body) {
     visit(body, [&](const Expr& e) {
+      if (!mentions(e, axis_.name())) return;
       if (e->op == ExprOp::select && mentions(e->args[0], axis_.name())) {
         if (reads_data(e->args[0])) return;
         visit(e->args[0], [&](const Expr& part) { add_comparison(part); });
-      } else if (e->op == ExprOp::mod && e.dtype() == DType::i32 && mentions(e, axis_.name())) {
+      } else if (e->op == ExprOp::mod && e.dtype() == DType::i32) {
         add_remainder(e);
+      } else if (with_ends_ && e.dtype() == DType::i32 && !reads_data(e)) {
+        add_end(e);
       }
     });
     return is_known_ ? std::optional(turns_) : std::nullopt;
   }
 
  private:
+  // From where on a clamp does not hold the index, or an abs does not reflect it, or does.
+  void add_end(const Expr& e) {
+    if (e->op == ExprOp::abs) return add_order(int_constant(0), without_clamps(e->args[0]), 0);
+    if (e->op != ExprOp::min && e->op != ExprOp::max) return;
+    const bool is_first = mentions(e->args[0], axis_.name());
+    Expr index = without_clamps(e->args[is_first ? 0 : 1]);
+    if (index->op == ExprOp::abs) index = without_clamps(index->args[0]);
+    const Expr& end = e->args[is_first ? 1 : 0];
+    if (index->op == ExprOp::mod || index->op == ExprOp::select) return;  // has turns of its own
+    e->op == ExprOp::max ? add_order(end, index, 0) : add_order(index, end, 0);
+  }
+
   void add_comparison(const Expr& e) {
     if (!mentions(e, axis_.name())) return;
     switch (e->op) {
@@ -57,21 +75,22 @@ class TurnFinder {
     if (!spare) return;
     const Extent rest = spare->offset - Extent(more);
     const int64_t factor = spare->coefficients.at(axis_.name());
-    add(factor > 0 ? Extent(0) - rest : rest + Extent(1));
+    turns_.push_back(factor > 0 ? Extent(0) - rest : rest + Extent(1));
   }
 
-  // By a run-time size: of a number there may be many turns.
+  // By a run-time size: of a number there may be many turns, but for those at the ends.
   void add_remainder(const Expr& e) {
+    constexpr int64_t kMostQuotient = 2;  // (j + 1 + n) % n
     const std::optional<Extent> by = as_extent(e->args[1]);
     const std::optional<Affine> sum = along(e->args[0]);
-    if (!by || by->is_constant()) is_known_ = false;
+    if (!by || (by->is_constant() && !with_ends_)) is_known_ = false;
     if (!by || !sum || !is_known_) return;
     if (sum->coefficients.at(axis_.name()) != 1) {
       is_known_ = false;
       return;
     }
-    for (int64_t quotient = 0; quotient <= 1; ++quotient) {
-      add(*by * Extent(quotient) - sum->offset);
+    for (int64_t quotient = 0; quotient <= kMostQuotient; ++quotient) {
+      turns_.push_back(*by * Extent(quotient) - sum->offset);
     }
   }
 
@@ -86,23 +105,55 @@ class TurnFinder {
     return std::nullopt;
   }
 
-  void add(const Extent& turn) {
-    const Extent& extent = axis_.extent();
-    if (never_negative(Extent(0) - turn) || never_negative(turn - extent)) return;
-    if (!never_negative(turn) || !never_negative(extent - turn)) is_known_ = false;
-    size_t place = 0;
-    for (; is_known_ && place < turns_.size(); ++place) {
-      if (turns_[place] == turn) return;
-      if (never_negative(turns_[place] - turn)) break;
-      if (!never_negative(turn - turns_[place])) is_known_ = false;
-    }
-    if (is_known_) turns_.insert(turns_.begin() + static_cast<std::ptrdiff_t>(place), turn);
-  }
-
   const Axis& axis_;
+  bool with_ends_;
   std::vector<Extent> turns_;
   bool is_known_ = true;
 };
+
+// Those inside of the axis, in order; nothing where that is not known.
+std::optional<std::vector<Extent>> in_order(const std::vector<Extent>& all, const Extent& extent) {
+  std::vector<Extent> turns;
+  for (const Extent& turn : all) {
+    if (never_negative(Extent(0) - turn) || never_negative(turn - extent)) continue;
+    if (!never_negative(turn) || !never_negative(extent - turn)) return std::nullopt;
+    size_t place = 0;
+    for (; place < turns.size() && !never_negative(turns[place] - turn); ++place) {
+      if (!never_negative(turn - turns[place])) return std::nullopt;
+    }
+    if (place == turns.size() || turns[place] != turn) {
+      turns.insert(turns.begin() + static_cast<std::ptrdiff_t>(place), turn);
+    }
+  }
+  return turns;
+}
+
+// How many first and last steps of an axis are computed otherwise than those between.
+struct EndSteps {
+  int64_t first = 0, last = 0;
+};
+
+// Where all turns are so close to the ends.
+std::optional<EndSteps> steps_at_ends(const std::vector<Extent>& turns, const Extent& extent,
+                                      const SizeFacts& facts) {
+  constexpr int64_t kMost = 8;
+  EndSteps ends;
+  for (const Extent& turn : turns) {
+    const Extent rest = extent - turn;
+    const auto never_negative_here = [&](const Extent& one) {
+      return facts.lower_bound(one).value_or(-1) >= 0;
+    };
+    if (never_negative_here(Extent(0) - turn) || never_negative_here(Extent(0) - rest)) continue;
+    if (turn.is_constant() && turn.constant_term() <= kMost) {
+      ends.first = std::max(ends.first, turn.constant_term());
+    } else if (rest.is_constant() && rest.constant_term() <= kMost) {
+      ends.last = std::max(ends.last, rest.constant_term());
+    } else {
+      return std::nullopt;
+    }
+  }
+  return ends;
+}
 
 // How long the pieces between turns are.
 std::vector<Extent> pieces_between(const std::vector<Extent>& turns, const Axis& axis) {
@@ -116,16 +167,15 @@ std::vector<Extent> pieces_between(const std::vector<Extent>& turns, const Axis&
   return pieces;
 }
 
-// Whether all that is read along the axis lies side by side between two turns.
-bool reads_neighbours(const Op& op, const Axis& axis) {
+// Whether all that is read along the axis lies side by side between two turns; `between`: an index
+// there.
+template <typename Between>
+bool reads_neighbours(const Op& op, const Axis& axis, const Between& between) {
   const std::vector<Expr> reads = reads_in(op.body);
   return std::all_of(reads.begin(), reads.end(), [&](const Expr& read) {
     for (size_t d = 0; d < read->args.size(); ++d) {
       if (!mentions(read->args[d], axis.name())) continue;
-      const Expr index = transform(without_clamps(read->args[d]), [](const Expr& e) {
-        return e->op == ExprOp::mod ? e->args[0] : Expr();
-      });
-      const std::optional<Affine> sum = affine_of(index);
+      const std::optional<Affine> sum = affine_of(between(read->args[d]));
       if (d + 1 < read->args.size() || !sum) return false;
       const auto step = sum->coefficients.find(axis.name());
       if (step == sum->coefficients.end() || step->second != 1) return false;
@@ -134,21 +184,29 @@ bool reads_neighbours(const Op& op, const Axis& axis) {
   });
 }
 
+// Whether the vectors of an operation lie along its last axis, and read along it.
+bool has_vectors_of_rows(const Op& op, const Target& target) {
+  return vector_axis(op, target) + 1 == op.axes.size() && !crosses(op, target);
+}
+
 }  // namespace
 
 std::optional<std::vector<Extent>> turns_along(const Op& op, const Axis& axis) {
-  return TurnFinder(axis).find(op.body);
+  const std::optional<std::vector<Extent>> all = TurnFinder(axis, false).find(op.body);
+  return all ? in_order(*all, axis.extent()) : std::nullopt;
 }
 
 std::vector<Extent> turns_to_cut_at(const Op& op, const Target& target) {
   const Axis& along = op.axes.back();
-  const bool is_last = vector_axis(op, target) + 1 == op.axes.size();
-  if (!is_last || along.extent().is_constant() || crosses(op, target)) return {};
+  if (along.extent().is_constant() || !has_vectors_of_rows(op, target)) return {};
   const std::optional<std::vector<Extent>> turns = turns_along(op, along);
   constexpr size_t kMostTurns = 15;  // each piece has loops of its own, in every case
-  if (!turns || turns->empty() || turns->size() > kMostTurns || !reads_neighbours(op, along)) {
-    return {};
-  }
+  if (!turns || turns->empty() || turns->size() > kMostTurns) return {};
+  const auto between_turns = [](const Expr& index) {
+    return transform(without_clamps(index),
+                     [](const Expr& e) { return e->op == ExprOp::mod ? e->args[0] : Expr(); });
+  };
+  if (!reads_neighbours(op, along, between_turns)) return {};
   if (!lacks_masks(op, target)) return *turns;
   const int64_t lanes = lanes_without_masks(op, target);
   for (const Extent& piece : pieces_between(*turns, along)) {
@@ -158,6 +216,27 @@ std::vector<Extent> turns_to_cut_at(const Op& op, const Target& target) {
     if (!reaches) return {};
   }
   return *turns;
+}
+
+std::vector<Extent> ends_to_cut_at(const Op& op, int64_t least, const Target& target) {
+  const Axis& along = op.axes.back();
+  const Extent& extent = along.extent();
+  if (!has_vectors_of_rows(op, target) || lacks_masks(op, target)) return {};
+  const auto between = [&](const Expr& index) { return between_ends(index, op, along.name()); };
+  const std::optional<std::vector<Extent>> turns = TurnFinder(along, true).find(op.body);
+  if (!turns || !reads_neighbours(op, along, between)) return {};
+  const SizeFacts facts = facts_of(extent_value(extent) >= int_constant(least));
+  const std::optional<EndSteps> ends = steps_at_ends(*turns, extent, facts);
+  if (!ends || facts.lower_bound(extent).value_or(0) < ends->first + ends->last) return {};
+  constexpr int64_t kMostLanes = 16;  // a mask for each of more takes long to compile
+  const int64_t lanes = lanes_without_masks(op, target);
+  if (lanes > kMostLanes ||
+      extent.as_constant().value_or(2 * lanes) < ends->first + ends->last + lanes)
+    return {};
+  std::vector<Extent> cuts;
+  if (ends->first > 0) cuts.emplace_back(ends->first);
+  if (ends->last > 0) cuts.push_back(extent - Extent(ends->last));
+  return cuts;
 }
 
 void vectorize_pieces(const Op& op, const std::vector<Extent>& turns, const Target& target,

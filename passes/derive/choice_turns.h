@@ -27,6 +27,12 @@ std::optional<std::vector<Extent>> turns_along(const Op& op, const Axis& axis);
 // neighbours, of which the last one has a mask; where the target lacks it, that one starts earlier,
 // which a piece that is shorter than a vector does not allow. None where that is not so.
 std::vector<Extent> turns_to_cut_at(const Op& op, const Target& target);
+// Where a row of at least so many steps is cut, so that between the cuts no index is clamped,
+// reflected or wrapped around, and all choices by the place are the same: behind a few first steps
+// and before a few last ones. Of these a vector would be made element by element. None where the
+// target lacks the masks for the last vector between them, of narrow elements, or where other
+// choices are taken elsewhere.
+std::vector<Extent> ends_to_cut_at(const Op& op, int64_t least, const Target& target);
 // Where the target lacks masks the pieces are known to be as long as a vector (pieces_reach).
 //   for j in 2 * C  ->  for j in C: vectorized lane; for j in C: vectorized lane
 void vectorize_pieces(const Op& op, const std::vector<Extent>& turns, const Target& target,

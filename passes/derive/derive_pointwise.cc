@@ -229,6 +229,14 @@ struct Points {
   std::optional<Axis> planes;  // that are computed side by side
 };
 
+// Whether a row of a run-time length that fills a vector is cut near its ends.
+bool has_ends_to_cut(const Points& points, const Target& target) {
+  const Op& op = points.op;
+  return !points.planes && !op.axes.back().extent().is_constant() &&
+         turns_to_cut_at(op, target).empty() &&
+         !ends_to_cut_at(op, steps_of_whole(op, target), target).empty();
+}
+
 // for c: for i: for j  ->  for i: for j: for c
 void bring_inside(const Op& plane, const Axis& planes, StageSchedule* stage) {
   std::vector<Axis> order(plane.axes.rbegin(), plane.axes.rend());
@@ -254,10 +262,13 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
   const bool has_pieces = !is_in_blocks && !points.planes && parts == 1 &&
                           (wanted.fills_vector || !lacks_masks(op, target));
-  const std::vector<Extent> turns =
-      has_pieces ? turns_to_cut_at(op, target) : std::vector<Extent>();
+  std::vector<Extent> turns = has_pieces ? turns_to_cut_at(op, target) : std::vector<Extent>();
   const bool has_ends =
       parts == 1 && (!turns.empty() || borders_of(along) > 0 || is_clamped_along(op, along));
+  if (turns.empty() && has_pieces && has_ends &&
+      (wanted.fills_vector || along.extent().is_constant())) {
+    turns = ends_to_cut_at(op, steps_of_whole(op, target), target);
+  }
   const bool has_masks =
       is_in_blocks && !along.extent().exact_quotient(kBlockOfRow) && needs_elements(op, target);
   // Where a row that threads share is longer than a block, the last one may start earlier.
@@ -401,7 +412,7 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
   };
   const Expr length = extent_value(along.extent());
   const Expr any = condition.defined() ? condition : length >= int_constant(1);
-  const bool fills = needs_what_it_lacks(op, target);
+  const bool fills = needs_what_it_lacks(op, target) || has_ends_to_cut(points, target);
   const std::vector<Extent> turns =
       points.planes ? std::vector<Extent>() : turns_to_cut_at(op, target);
   const std::optional<Expr> enough = wakes_threads(op, target)
@@ -434,7 +445,8 @@ void derive_alike(const Points& points, const Target& target, StageSchedule* sta
   const Op& op = points.op;
   const Axis& along = op.axes[vector_axis(op, target)];
   const bool in_blocks = vector_axis(op, target) == 0 && wakes_threads(op, target);
-  if (!along.extent().is_constant() && (in_blocks || needs_what_it_lacks(op, target))) {
+  if (!along.extent().is_constant() &&
+      (in_blocks || needs_what_it_lacks(op, target) || has_ends_to_cut(points, target))) {
     return derive_where_vectors_fill(Expr(), points, target, stage);
   }
   const PointLoops loops{wakes_threads(op, target), false};

@@ -153,5 +153,73 @@ TEST(TurnsToCutAt, WhatIsDerivedComputesTheSame) {
   }
 }
 
+// y[i, j] of so many columns, made of columns beside it.
+enum class Ends { clamped, reflected, around, chosen, clamped_far };
+Graph with_ends(Ends ends, const Extent& columns, DType dtype = f32) {
+  const Axis i("i", 3), j("j", columns);
+  const Tensor x = input("x", dtype, {3, columns});
+  const Expr length = extent_value(columns), last = length - 1;
+  const auto at = [&](int64_t apart) -> Expr {
+    const Expr k = j + int_constant(apart);
+    if (ends == Ends::reflected) return x(i, min(abs(k), last));
+    if (ends == Ends::around) return x(i, (k + length) % length);
+    const Expr held = x(i, min(max(k, 0), last));
+    return ends == Ends::chosen ? select(k >= 0 && k < length, held, cast(dtype, Expr(0))) : held;
+  };
+  const int64_t far = ends == Ends::clamped_far ? 9 : 2;
+  return Graph(compute("y", {i, j}, at(-1) + at(0) * at(far)));
+}
+
+TEST(EndsToCutAt, AreWhereNoIndexIsHeldAnyMore) {
+  for (const Ends ends : {Ends::clamped, Ends::reflected, Ends::around, Ends::chosen}) {
+    for (const char* level : {"x86-64-v3", "x86-64-v4"}) {
+      EXPECT_EQ(cuts_of(with_ends(ends, kSize), level), "y.cut(j, 1)\ny.cut(j, C - 2)\n") << level;
+    }
+  }
+  const Graph known = with_ends(Ends::around, 50);
+  EXPECT_EQ(cuts_of(known, "x86-64-v4"), "y.cut(j, 1)\ny.cut(j, 48)\n");
+  EXPECT_TRUE(has(derived(with_ends(Ends::clamped, kSize), target_of("x86-64-v4", 1)),
+                  "y.specialize(C >= 16)\ny.cut(j, 1)\n"));
+}
+
+TEST(EndsToCutAt, ThereAreNoneFarFromTheEnds) {
+  EXPECT_EQ(cuts_of(with_ends(Ends::clamped_far, kSize), "x86-64-v4"), "");
+  const Axis i("i", 3), j("j", kSize + 40);
+  const Tensor x = input("x", f32, {3, kSize + 40});
+  const Expr held = x(i, max(j - 1, 0)), some = x(i, j);
+  const Graph inside(compute("y", {i, j}, select(j < 20, held, some)));
+  EXPECT_FALSE(has(cuts_of(inside, "x86-64-v4"), "y.cut(j, 1)")) << "another choice at 20";
+}
+
+TEST(EndsToCutAt, ThereAreNoneOfRowsOfAVector) {
+  EXPECT_EQ(cuts_of(with_ends(Ends::around, 18), "x86-64-v4"), "") << "15 between";
+  EXPECT_EQ(cuts_of(with_ends(Ends::around, 19), "x86-64-v4"), "y.cut(j, 1)\ny.cut(j, 17)\n");
+}
+
+TEST(EndsToCutAt, ThereAreNoneWithoutMasksOrOfNarrowElements) {
+  EXPECT_EQ(cuts_of(with_ends(Ends::clamped, kSize), "x86-64-v2"), "");
+  EXPECT_EQ(cuts_of(with_ends(Ends::clamped, kSize, u8), "x86-64-v3"), "");
+  EXPECT_EQ(cuts_of(with_ends(Ends::clamped, kSize, u8), "x86-64-v4"), "");
+}
+
+TEST(EndsToCutAt, ThereAreNoneOfWhatIsReadApart) {
+  const Axis i("i", 3), j("j", kSize);
+  const Tensor x = input("x", f32, {3, 2 * kSize});
+  EXPECT_EQ(cuts_of(Graph(compute("y", {i, j}, x(i, max(2 * j - 1, 0)))), "x86-64-v4"), "");
+}
+
+TEST(EndsToCutAt, WhatIsDerivedComputesTheSame) {
+  const std::vector<int64_t> sizes = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 18, 19, 40, 70};
+  for (const char* level : kLevels) {
+    for (const Ends ends : {Ends::clamped, Ends::reflected, Ends::around, Ends::chosen}) {
+      EXPECT_TRUE(derives(with_ends(ends, kSize), target_of(level, 2), sizes)) << level;
+      EXPECT_TRUE(derives(with_ends(ends, kSize, u8), target_of(level, 2), sizes)) << level;
+      for (const int columns : {3, 18, 19, 34, 50}) {
+        EXPECT_TRUE(derives(with_ends(ends, columns), target_of(level, 2), {1})) << columns;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

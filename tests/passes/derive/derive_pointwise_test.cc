@@ -210,7 +210,7 @@ TEST(DerivePointwise, WhereMasksAreDearTheLastVectorStartsEarlier) {
   const Axis i("i", 40), j("j", kLength);
   const Expr next = input("x", f32, {40, kLength})(i, clamp(j + 1, 0, extent_value(kLength) - 1));
   const Tensor held = compute("y", {i, j}, select(i < 3, next, 0.0F));  // a border of the rows
-  EXPECT_TRUE(has(derived(held, kV3), "shift_inwards"));
+  EXPECT_TRUE(has(derived(held, target_of("x86-64-v2", 1)), "shift_inwards"));
 }
 
 TEST(DerivePointwise, NotWhereMasksAreCheapOrNotNeeded) {
@@ -263,8 +263,8 @@ TEST(DerivePointwise, AColourThatIsMadeOtherwiseIsNoBorder) {
   }
 }
 
-// Elements that do not lie side by side have masks on no target, and what is clamped has vectors of
-// neighbours between the ends alone.
+// Elements that do not lie side by side have masks on no target. What is clamped has vectors of
+// neighbours between the ends alone, where a row is cut if masks are there for these.
 TEST(DerivePointwise, WhereElementsLieApartTheLastVectorStartsEarlier) {
   const Axis i("i", 7), j("j", kLength), twice("j", kLength * 2);
   for (const DType type : {f32, u8, i16}) {
@@ -280,7 +280,7 @@ TEST(DerivePointwise, WhereElementsLieApartTheLastVectorStartsEarlier) {
           compute("y", {i, j}, square(j, j))}) {
       for (const char* level : kLevels) {
         const std::string text = derived(y, target_of(level, 1));
-        EXPECT_TRUE(has(text, "shift_inwards)\n")) << text;
+        EXPECT_TRUE(has(text, "shift_inwards)\n") || has(text, "y.cut(j, C - 1)\n")) << text;
         EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 2, 15, 16, 17, 33, 70}));
       }
     }
