@@ -42,8 +42,10 @@ Extent operator-(const Extent& a, const Extent& b) { return a + b * Extent(-1); 
 
 Extent operator*(const Extent& a, const Extent& b) {
   if (!a.is_constant() && !b.is_constant()) {
-    fail("extent ({}) * ({}): expected an affine expression, got a product of run-time sizes",
-         a.to_string(), b.to_string());
+    fail(
+        "extent ({0}) * ({1}): expected an affine expression, got a product of run-time sizes; "
+        "legal: a size of its own, and in expressions Expr({0}) * Expr({1})",
+        a.to_string(), b.to_string());
   }
   if (!b.is_constant()) return b * a;
   Extent result(checked_mul(a.constant_, b.constant_, "extent"));

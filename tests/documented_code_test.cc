@@ -177,11 +177,21 @@ TEST(DocumentedCode, OfATensorThatMayBeEmpty) {
   // clang-format off
   const Extent B = Extent::size("B");
   // clang-format on
-  const Tensor x = input("x", f32, {B});
-  Func padded("padded");
+  const Extent V = Extent::size("V");
+  const Tensor x = input("x", f32, {B}), words = input("words", f32, {V});
+  const Tensor ids = input("ids", i32, {4});
+  Func padded("padded"), looked_up("looked_up");
   // clang-format off
   padded(m) = select(m < B, x(m), 0.0f);
+  looked_up(m) = select(V > 0, words(clamp(ids(m), 0, V - 1)), 0.0f);
   // clang-format on
+  const TensorValue places = make_tensor({4}, std::vector<int32_t>{1, 9, -1, 0});
+  EXPECT_EQ(values_of<float>(looked_up,
+                             {{"ids", places}, {"words", make_tensor({0}, std::vector<float>{})}}),
+            std::vector<float>(4, 0));
+  EXPECT_EQ(values_of<float>(looked_up, {{"ids", places},
+                                         {"words", make_tensor({2}, std::vector<float>{5, 6})}}),
+            (std::vector<float>{6, 6, 5, 5}));
   EXPECT_EQ(values_of<float>(padded, {{"x", make_tensor({0}, std::vector<float>{})}}),
             std::vector<float>(4, 0));
   EXPECT_EQ(values_of<float>(padded, {{"x", make_tensor({2}, std::vector<float>{5, 6})}}),

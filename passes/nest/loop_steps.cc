@@ -198,12 +198,22 @@ bool SparedSteps::restrict_to(const Expr& spare) {
   return true;
 }
 
+bool SparedSteps::holds_at_others(const Expr& spare) const {
+  if (mentions(spare, variable_)) return false;
+  const auto interval = interval_of(spare, [&](const std::string& name) {
+    auto found = others_->find(name);
+    return found == others_->end() ? Range::unknown() : found->second;
+  });
+  return interval && interval->fixed.empty() && never_negative(interval->low);
+}
+
 Expr SparedSteps::without_clamp(const Expr& e, const std::function<Expr(const Expr&)>& in_loops) {
   const std::optional<Clamp> clamp = clamp_of(e);
   if (!clamp) return Expr();
   const Expr at = in_loops ? in_loops(clamp->value) : clamp->value;
   const Expr bound = extent_value(clamp->bound);
-  return restrict_to(clamp->is_most ? bound - at : at - bound) ? clamp->value : Expr();
+  const Expr spare = clamp->is_most ? bound - at : at - bound;
+  return restrict_to(spare) || holds_at_others(spare) ? clamp->value : Expr();
 }
 
 Expr SparedSteps::without_clamps(const Expr& index,

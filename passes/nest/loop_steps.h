@@ -76,6 +76,8 @@ class SparedSteps {
   Expr not_reflected(const Expr& e, const std::function<Expr(const Expr&)>& in_loops);
   Expr not_wrapped(const Expr& e, const std::function<Expr(const Expr&)>& in_loops,
                    const Range& own);
+  // Whether what does not depend on this loop is never negative, wherever the others are.
+  bool holds_at_others(const Expr& spare) const;
   // How many elements a step of this loop moves it; 0 where nobody can say.
   int64_t factor_of(const Expr& index) const;
 

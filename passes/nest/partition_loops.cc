@@ -54,6 +54,68 @@ bool is_inside_unclamped(const Expr& index, const Extent& buffer, const AxisExte
          (free.is_high_enough || (is_known && never_negative(values->low)));
 }
 
+// Between which places an index is where none of the clamps in it does anything; nothing of an end
+// that nobody knows.
+struct Ends {
+  std::optional<Extent> low, high;
+};
+
+// Nothing of what is too large for sums and products of it to be computed.
+std::optional<Extent> small(const Extent& e) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const auto is_small = [](int64_t value) { return -kMost <= value && value <= kMost; };
+  const auto& terms = e.coefficients();
+  const bool all = std::all_of(terms.begin(), terms.end(),
+                               [&](const auto& term) { return is_small(term.second); });
+  return all && is_small(e.constant_term()) ? std::optional(e) : std::nullopt;
+}
+
+Ends times(const Ends& ends, int64_t factor) {
+  const auto scaled = [&](const std::optional<Extent>& end) {
+    return end ? small(*end * Extent(factor)) : std::nullopt;
+  };
+  const Ends result{scaled(ends.low), scaled(ends.high)};
+  return factor < 0 ? Ends{result.high, result.low} : result;
+}
+
+Ends ends_without_clamps(const Expr& index, const AxisExtents& domain) {
+  const auto ends_of = [&](const Expr& part) { return ends_without_clamps(part, domain); };
+  if (const std::optional<Clamp> clamp = clamp_of(index)) {
+    Ends ends = ends_of(clamp->value);
+    (clamp->is_most ? ends.high : ends.low) = small(clamp->bound);
+    return ends;
+  }
+  if (index->op == ExprOp::add || index->op == ExprOp::sub) {
+    const Ends a = ends_of(index->args[0]);
+    const Ends b = times(ends_of(index->args[1]), index->op == ExprOp::add ? 1 : -1);
+    const auto sum = [](const std::optional<Extent>& x, const std::optional<Extent>& y) {
+      return x && y ? small(*x + *y) : std::nullopt;
+    };
+    return {sum(a.low, b.low), sum(a.high, b.high)};
+  }
+  if (index->op == ExprOp::mul) {
+    for (const size_t i : {0, 1}) {
+      const std::optional<int64_t> factor = constant_value(index->args[i]);
+      if (factor) return times(ends_of(index->args[1 - i]), *factor);
+    }
+  }
+  const std::optional<Interval> values = interval_within(index, domain);
+  if (!values || !values->fixed.empty()) return {};
+  return {small(values->low), small(values->high)};
+}
+
+bool has_clamps(const Expr& index) {
+  return any_part(index, [](const Expr& e) { return clamp_of(e).has_value(); });
+}
+
+// A sum of clamped indices, as the clamps of several axes make it: the same.
+bool is_sum_inside_unclamped(const Expr& index, const Extent& buffer, const AxisExtents& domain) {
+  if (clamp_of(index) || !has_clamps(index)) return false;
+  const Ends ends = ends_without_clamps(index, domain);
+  return ends.low && ends.high && never_negative(*ends.low) &&
+         never_negative(buffer - Extent(1) - *ends.high);
+}
+
 // Rewrites what is inside one loop as if no guard and no clamp were needed there, and finds for
 // which of its steps that is right.
 class Interior : public NestMutator {
@@ -115,6 +177,14 @@ class Interior : public NestMutator {
       std::vector<Expr> indices = read->args;
       for (size_t d = 0; d < indices.size(); ++d) {
         const bool is_inside = proves_in_bounds(indices[d], shape[d], domain);
+        if (!is_inside && is_sum_inside_unclamped(indices[d], shape[d], domain)) {
+          SparedSteps fewer = steps;
+          const Expr free = fewer.without_clamps(indices[d], in_loops);
+          if (has_clamps(free)) continue;
+          steps = fewer;
+          indices[d] = free;
+          continue;
+        }
         if (!is_inside && !is_inside_unclamped(indices[d], shape[d], domain)) continue;
         const Expr free = is_inside ? steps.between_ends(indices[d], in_loops, own_)
                                     : steps.without_clamps(indices[d], in_loops);

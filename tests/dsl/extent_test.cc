@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
          "does not fit 64 bits"},
         {"CoefficientProductOverflows", [] { B() * kMax * 2; }, "does not fit 64 bits"},
         {"NegatedLowestOverflows", [] { Extent(kMin).exact_quotient(-1); }, "does not fit 64 bits"},
-        {"ProductOfSizes", [] { B() * T(); }, "got a product of run-time sizes"},
+        {"ProductOfSizes", [] { B() * T(); }, "in expressions Expr(B) * Expr(T)"},
         {"SizeWithoutValue",
          [] {
            B().evaluate({{"T", 3}});

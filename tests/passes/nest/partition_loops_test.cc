@@ -223,10 +223,43 @@ TEST(PartitionLoops, SparesEdgesTheClampsOfTheOtherEnd) {
 // by what is no size.
 TEST(PartitionLoops, LeavesClampsOfWhatIsNotKnownToBeInside) {
   const Expr i = axis_value("i"), last = size_value("B") - 1;
-  for (const Expr& index : {min(i * 2, size_value("B")), max(i - 3, 0) + 1,
-                            max(min(i - 1, last), -1), min(max(i, 0) + 2, size_value("B") + 1)}) {
+  for (const Expr& index : {min(i * 2, size_value("B")), max(i - 3, 0) + 4, min(i, 5) - 1,
+                            2 * min(i, last) + max(i - 9, 0), max(min(i - 1, last), -1),
+                            min(max(i, 0) + 2, size_value("B") + 1)}) {
     const LoopNest nest = pointwise_nest(B, read_buffer("x", DType::f32, {index}));
     EXPECT_EQ(partition_loops(nest, {"y.i"}).root, nest.root) << to_string(index);
+  }
+}
+
+TEST(PartitionLoops, SparesTheClampsInASum) {
+  const Expr i = axis_value("i"), last = size_value("B") - 1;
+  for (const auto& [index, text] : {std::pair(max(i - 3, 0) + 1, "x[i - 3 + 1]"),
+                                    {last - max(i - 3, 0), "x[B - 1 - (i - 3)]"},
+                                    {last + max(i - 3, 0) * -1, "x[B - 1 + (i - 3) * -1]"}}) {
+    const LoopNest nest = pointwise_nest(B, read_buffer("x", DType::f32, {index}));
+    const std::string parts = to_string(partition_loops(nest, {"y.i"}));
+    EXPECT_NE(parts.find(text), std::string::npos) << to_string(index) << "\n" << parts;
+  }
+}
+
+// A filter of any length at every fourth place, in lanes along it, four results at a time: the
+// clamps of both axes stand in one index, of which each loop can do without one.
+TEST(PartitionLoops, SparesTheClampsOfTwoLoopsInASum) {
+  const Axis n("n", Extent::size("N")), t("t", Extent::size("T")), lane("lane"), row("row");
+  const Tensor x = input("x", f32, {4 * n.extent() + t.extent()});
+  const Tensor h = input("h", f32, {t.extent()});
+  Schedule schedule(compute("y", {n}, sum(t, h(t) * x(4 * n + t))));
+  schedule["y"].split(t, t, lane, 4).rfactor(lane, "y_lanes");
+  schedule["y"].split(n, n, row, 4).unroll(row);
+  schedule["y_lanes"].reorder({lane, n, t}).vectorize(lane).compute_at("y", n);
+  const LoopNest parts = partition_loops(lowered(schedule), {"y.n", "y_lanes.t"});
+  const std::string text = to_string(parts);
+  EXPECT_NE(text.find("h[t + lane] * x[n * 4 + (t + lane)]"), std::string::npos) << text;
+  EXPECT_NO_THROW(verify_nest(parts));
+  for (const auto& [count, length] :
+       {std::pair(0, 0), {0, 5}, {5, 0}, {1, 1}, {2, 4}, {5, 9}, {8, 8}, {3, 17}}) {
+    EXPECT_TRUE(computes(parts, schedule.graph(), {{"N", count}, {"T", length}}))
+        << count << " " << length;
   }
 }
 
