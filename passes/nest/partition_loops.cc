@@ -78,8 +78,10 @@ Ends times(const Ends& ends, int64_t factor) {
   return factor < 0 ? Ends{result.high, result.low} : result;
 }
 
-Ends ends_without_clamps(const Expr& index, const AxisExtents& domain) {
-  const auto ends_of = [&](const Expr& part) { return ends_without_clamps(part, domain); };
+// `left`: how many more parts are looked at. What is shared in an index may be there many times.
+Ends ends_without_clamps(const Expr& index, const AxisExtents& domain, int64_t* left) {
+  if (--*left < 0) return {};
+  const auto ends_of = [&](const Expr& part) { return ends_without_clamps(part, domain, left); };
   if (const std::optional<Clamp> clamp = clamp_of(index)) {
     Ends ends = ends_of(clamp->value);
     (clamp->is_most ? ends.high : ends.low) = small(clamp->bound);
@@ -111,7 +113,8 @@ bool has_clamps(const Expr& index) {
 // A sum of clamped indices, as the clamps of several axes make it: the same.
 bool is_sum_inside_unclamped(const Expr& index, const Extent& buffer, const AxisExtents& domain) {
   if (clamp_of(index) || !has_clamps(index)) return false;
-  const Ends ends = ends_without_clamps(index, domain);
+  int64_t most = 256;
+  const Ends ends = ends_without_clamps(index, domain, &most);
   return ends.low && ends.high && never_negative(*ends.low) &&
          never_negative(buffer - Extent(1) - *ends.high);
 }
