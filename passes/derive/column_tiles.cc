@@ -94,10 +94,11 @@ std::optional<int64_t> vectors_of_windows(const Op& sums, int64_t columns, int64
 
 constexpr int64_t kLine = 64;  // bytes of a line of the cache
 
-// Of how many rows windows are computed at a time, which have rows in common: fewer than those of
-// which least is read where a window has so few steps that its sums wait for memory. That is read
-// and written ahead where it is of few rows at a time. Vectors as long as a line of the cache wait
-// for more steps: where rows do not start at lines, each is loaded and stored as two.
+// How many rows of windows are computed at a time, where these have rows in common. Each row of a
+// picture is a stream of its own, and processors seem to fetch few of them ahead of time: sums of
+// few steps wait for that longer than a second load of each row takes. They are computed one row at
+// a time. Vectors as long as a line of the cache take two accesses where rows do not start at
+// lines, so that sums of more steps wait, too: two rows at a time.
 int64_t rows_of_tile(const std::vector<const Op*>& sums, int64_t lanes) {
   constexpr int64_t kMostSums = 8, kFewSteps = 4, kStepsOfLine = 12, kRowsOfLine = 2;
   const Op& op = *sums.front();

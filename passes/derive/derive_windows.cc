@@ -245,7 +245,8 @@ bool pays_to_keep(const WindowChain::Producer& producer, const Op& reader, size_
       is_read_once(producer, reader)) {
     return false;
   }
-  // Of a window that slides rows are read from the first cache, which many sums do not wait for.
+  // Rows of a window that slides are read from the first cache. Elements gain by that where the
+  // second cache would hold all of them, too; sums take so long themselves that they do not.
   constexpr int64_t kFirstCaches = 4;
   const int64_t least = sums_of(*producer.op) != nullptr
                             ? target.l2_bytes / 2
