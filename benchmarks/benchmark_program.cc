@@ -35,13 +35,19 @@ constexpr char kCommonHelp[] =
     "  --json=FILE   write the JSON there, and only the text to standard output\n"
     "  --quick       short measurements: to see that it works, not to quote\n"
     "  --help        this text\n"
-    "\n"
+    "\n";
+
+constexpr char kOptionsOfGoogleBenchmark[] =
     "Google Benchmark's options work too, for example\n"
     "  --benchmark_filter=WORDS                fewer rows\n"
     "  --benchmark_repetitions=100             more certainty\n"
     "  --benchmark_format=json                 every measurement; the table goes to standard "
-    "error\n"
-    "  --benchmark_list_tests                  the names\n";
+    "error\n";
+
+// Of a program that times its calls itself.
+constexpr char kNoOtherOptions[] = "Of Google Benchmark's options it knows\n";
+
+constexpr char kListHelp[] = "  --benchmark_list_tests                  the names\n";
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -190,6 +196,8 @@ int run_program(int argc, char** argv, const Program& program) {
                           " -- " + program.example + "\n\n";
   if (!program.arguments.empty()) help_text += "  ...           " + program.arguments + '\n';
   help_text += kCommonHelp;
+  help_text += program.times_itself ? kNoOtherOptions : kOptionsOfGoogleBenchmark;
+  help_text += kListHelp;
   int status = 0;
   std::vector<std::string> words(argv, argv + argc);
   const std::optional<ProgramOptions> options = parse_options(program, help_text, &words, &status);

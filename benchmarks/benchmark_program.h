@@ -35,6 +35,9 @@ struct Program {
   std::string example;   // the options of an example
   std::function<Report(const ProgramOptions&)> run;
   std::string arguments = {};  // what its arguments are; empty: it takes none
+  // Whether it times its calls itself, and not by measure(): of Google Benchmark's options only
+  // --benchmark_list_tests works then.
+  bool times_itself = false;
 };
 
 // Reads the options, runs the program, and prints its report or what went wrong. Returns what

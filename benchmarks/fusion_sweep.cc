@@ -33,7 +33,7 @@ constexpr char kMeasures[] =
     "operation by operation, on one thread, in turns, by the time of that thread's processor. "
     "What\n"
     "looks like a loss is measured again, for longer. Where both are one kernel they are counted\n"
-    "and not measured. Of Google Benchmark's options it knows --benchmark_list_tests, no others.";
+    "and not measured.";
 
 constexpr char kArguments[] =
     "COUNT SEED MEGABYTES of the largest tensor, else 100, one for each day, and 8; or\n"
@@ -191,5 +191,6 @@ Report run(const ProgramOptions& options) {
 
 int main(int argc, char** argv) {
   using namespace emulsion::benchmarks;
-  return run_program(argc, argv, {"fusion_sweep", kMeasures, "--quick 100 7 8", run, kArguments});
+  return run_program(argc, argv,
+                     {"fusion_sweep", kMeasures, "--quick 100 7 8", run, kArguments, true});
 }

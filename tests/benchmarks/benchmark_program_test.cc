@@ -26,7 +26,7 @@ struct Ended {
 
 Ended run_with(std::vector<std::string> words,
                const std::function<Report(const ProgramOptions&)>& run,
-               const std::string& arguments = "") {
+               const std::string& arguments = "", bool times_itself = false) {
   // Google Benchmark keeps a filter from one call to the next.
   words.insert(words.begin(), {"test", "--benchmark_filter=."});
   std::vector<char*> pointers;
@@ -34,8 +34,9 @@ Ended run_with(std::vector<std::string> words,
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   Ended ended{};
-  ended.status = run_program(static_cast<int>(pointers.size()), pointers.data(),
-                             {"a_program", "Measures nothing.", "--quick", run, arguments});
+  ended.status =
+      run_program(static_cast<int>(pointers.size()), pointers.data(),
+                  {"a_program", "Measures nothing.", "--quick", run, arguments, times_itself});
   ended.out = testing::internal::GetCapturedStdout();
   ended.error = testing::internal::GetCapturedStderr();
   return ended;
@@ -60,6 +61,13 @@ TEST(RunProgram, HelpsWithAnExample) {
   EXPECT_THAT(ended.out, HasSubstr("Measures nothing.\n\nExample:\n  ./bazelw run -c opt "
                                    "//benchmarks:a_program -- --quick\n"));
   EXPECT_THAT(ended.out, HasSubstr("--benchmark_filter="));
+}
+
+TEST(RunProgram, HelpsWithoutOptionsThatItDoesNotTake) {
+  const std::string help = run_with({"--help"}, nothing, "", true).out;
+  EXPECT_THAT(help, Not(HasSubstr("--benchmark_filter")));
+  EXPECT_THAT(help, Not(HasSubstr("--benchmark_repetitions")));
+  EXPECT_THAT(help, HasSubstr("--benchmark_list_tests"));
 }
 
 TEST(RunProgram, RefusesWhatItDoesNotKnow) {
