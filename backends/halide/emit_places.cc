@@ -62,10 +62,15 @@ Halide::Expr joined(const Part& low, const Part& high) {
 // What is left of a sum without one of its terms, wherever a loop is likely to be; undefined where
 // it has none such. Halide would leave both in, and then not see that a vector goes through rows.
 Halide::Expr without(const Halide::Expr& sum, const Halide::Expr& term) {
-  if (hi::equal(hi::remove_likelies(sum), term)) return 0;
+  // Both simplified: R - 32 and R + -32 are written either way.
+  const auto is_term = [&](const Halide::Expr& e) {
+    const Halide::Expr one = hi::remove_likelies(e);
+    return hi::equal(one, term) || hi::equal(hi::simplify(one), term);
+  };
+  if (is_term(sum)) return 0;
   const hi::Add* add = sum.as<hi::Add>();
   if (add == nullptr) return {};
-  if (hi::equal(hi::remove_likelies(add->b), term)) return add->a;
+  if (is_term(add->b)) return add->a;
   const Halide::Expr rest = without(add->a, term);
   if (!rest.defined()) return {};
   return hi::is_const_zero(rest) ? add->b : rest + add->b;
@@ -180,8 +185,9 @@ std::vector<Halide::Expr> Place::relative(const std::vector<Halide::Expr>& indic
       result.push_back(indices[d] % n);
       continue;
     }
-    const Halide::Expr rest =
-        hi::is_const_zero(mins[d]) ? indices[d] : without(indices[d], hi::remove_likelies(mins[d]));
+    const Halide::Expr rest = hi::is_const_zero(mins[d])
+                                  ? indices[d]
+                                  : without(indices[d], hi::simplify(hi::remove_likelies(mins[d])));
     result.push_back(rest.defined() ? rest : indices[d] - mins[d]);
   }
   return result;

@@ -1,18 +1,23 @@
 #include "passes/derive/derive_series.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dsl/error.h"
 #include "dsl/index_arithmetic.h"
 #include "dsl/schedule_idioms.h"
+#include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -163,6 +168,11 @@ class Parts {
   std::unordered_map<const Op*, size_t> positions_;
 };
 
+// Whether blocks are of rows: of long ones each is cut into blocks.
+bool is_by_rows(const Op& result) {
+  return result.axes.size() > 1 && result.shape.back().constant_term() <= kBlock;
+}
+
 // The rows of a block, all of them up to `most` elements. No row is computed again, or few are,
 // since the last block starts earlier.
 std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t most) {
@@ -252,42 +262,73 @@ void derive_stored(const Parts& parts, const std::vector<size_t>& ends, const Ch
   }
 }
 
+// The loops of a chain of which so many rows are computed at a time, or as many elements of one.
+void derive_blocks(const Op& group, const Parts& parts, const std::vector<size_t>& ends,
+                   int64_t steps, const Target& target, Schedule* schedule) {
+  const Op& result = *group.members.back();
+  const Axis& last = result.axes.back();
+  const bool by_rows = is_by_rows(result);
+  const Axis& outer = by_rows ? result.axes[result.axes.size() - 2] : last;
+  StageSchedule& y = (*schedule)[result.name];
+  const Axis within(fresh_axis(result, by_rows ? "row" : "within"), steps);
+  const bool is_exact = outer.extent().exact_quotient(steps).has_value();
+  y.split(outer, outer, within, steps, is_exact ? Tail::automatic : Tail::shift_inwards);
+  const int64_t elements = by_rows ? last.extent().constant_term() : steps;
+  const ChainBlock block{result.name, outer, by_rows ? steps : 0, elements};
+  derive_stored(parts, ends, block, target, schedule);
+  vectorize_part(parts, ends.back() + 1, parts.size() - 1, block, within, by_rows ? last : within,
+                 target, &y);
+  if (!wakes_threads(group, target)) return;
+  const Axis& shared = result.axes.size() > 1 ? result.axes.front() : outer;
+  parallel_from(y, shared, result.shape, points_for_threads({&group}, target));
+}
+
+// Of a run-time number of rows: many at a time, or a few, where there are as many, or one.
+bool derive_run_time_rows(const Op& group, const Parts& parts, const std::vector<size_t>& ends,
+                          const Target& target, Schedule* schedule) {
+  // Of the last block few rows are computed again.
+  constexpr std::pair<int64_t, int64_t> kBlocks[] = {{256, 32}, {64, 8}, {4, 4}};
+  const Op& result = *group.members.back();
+  if (result.axes.size() != 2 || !is_by_rows(result) || !can_have_ways(result, *schedule)) {
+    return false;
+  }
+  const Extent& all = result.shape.front();
+  if (!is_sum_of_sizes(all)) return false;
+  std::vector<AlternativeWay> ways;
+  for (const auto& [least, rows] : kBlocks) {
+    ways.push_back({fmt::format("_rows{}", rows), extent_value(all) >= int_constant(least),
+                    schedule->without_directives()});
+    derive_blocks(group, parts, ends, rows, target, &ways.back().schedule);
+  }
+  Schedule otherwise = schedule->without_directives();
+  derive_blocks(group, parts, ends, 1, target, &otherwise);
+  add_ways(result, ways, otherwise, schedule);
+  return true;
+}
+
 }  // namespace
 
 bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
   if (group.kind != OpKind::fused) return false;
   Parts parts(group, target);
   const Op& result = *group.members.back();
-  if (!element_count(result.shape) || !parts.match()) return false;
+  if (!parts.match()) return false;
   const std::vector<size_t> ends = parts.ends();
-  const int64_t row = result.shape.back().constant_term();
-  const bool by_rows = result.axes.size() > 1 && row <= kBlock;
   const bool has_threads = wakes_threads(group, target);
   if (ends.empty() || (has_threads && result.axes.size() > 2)) return false;
-  const Axis& last = result.axes.back();
-  const Axis& outer = by_rows ? result.axes[result.axes.size() - 2] : last;
-  const int64_t extent = outer.extent().constant_term();
-  if (extent == 0 || row == 0) return false;
+  const int64_t row = result.shape.back().constant_term();
+  const bool by_rows = is_by_rows(result);
+  const Extent& outer = result.shape[result.axes.size() - (by_rows ? 2 : 1)];
+  if (row == 0 || outer == Extent(0)) return false;
+  if (!element_count(result.shape))
+    return derive_run_time_rows(group, parts, ends, target, schedule);
+  const int64_t extent = outer.constant_term();
   const int64_t most =
       target.l1_bytes / 2 / size_in_bytes(result.dtype) / static_cast<int64_t>(ends.size());
   const std::optional<int64_t> of_block =
       by_rows ? rows_of_block(extent, row, has_threads ? kBlock : most) : std::min(extent, kBlock);
-  if (!of_block) return false;
-  const int64_t steps = *of_block;
-
-  StageSchedule& y = (*schedule)[result.name];
-  const Axis within(fresh_axis(result, by_rows ? "row" : "within"), steps);
-  y.split(outer, outer, within, steps, extent % steps == 0 ? Tail::automatic : Tail::shift_inwards);
-  const ChainBlock block{result.name, outer, by_rows ? steps : 0, by_rows ? row : steps};
-  derive_stored(parts, ends, block, target, schedule);
-  const size_t first = ends.empty() ? 0 : ends.back() + 1;
-  vectorize_part(parts, first, parts.size() - 1, block, within, by_rows ? last : within, target,
-                 &y);
-  if (has_threads) {
-    const Axis& shared = result.axes.size() > 1 ? result.axes.front() : outer;
-    parallel_from(y, shared, result.shape, points_for_threads({&group}, target));
-  }
-  return true;
+  if (of_block) derive_blocks(group, parts, ends, *of_block, target, schedule);
+  return of_block.has_value();
 }
 
 std::optional<size_t> product_before_series(const Op& group, const Target& target) {

@@ -108,6 +108,17 @@ TEST(EmitPlaces, AVectorThroughRowsOfARegionIsSeenAsOne) {
   EXPECT_EQ(number(hi::simplify(hi::substitute("block", 3, other))), -5);
 }
 
+// Halide simplifies the start of a region, and not the index.
+TEST(EmitPlaces, AStartIsTheSameHoweverItIsWritten) {
+  Place place = place_of(BufferRole::input);
+  const auto variable = [](const char* name) { return hi::Variable::make(Halide::Int(32), name); };
+  const Halide::Expr block = variable("block"), at = variable("at"), size = variable("size");
+  place.mins = {hi::simplify(Halide::min(block * 32, size - 32)), 0};
+  std::ostringstream text;
+  text << place.offset({Halide::min(block * 32, size - 32) + at / 5, at % 5});
+  EXPECT_EQ(text.str().find("min"), std::string::npos) << text.str();
+}
+
 TEST(EmitPlaces, AFoldedAxisGoesRound) {
   Place place = place_of(BufferRole::input);
   place.mins = {10, 0};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "dsl/operators.h"
 #include "tests/passes/check_nest.h"
@@ -10,6 +11,8 @@
 
 namespace emulsion {
 namespace {
+
+const Extent kRows = Extent::size("B"), kOther = Extent::size("C");
 
 Tensor matrix_of(const Shape& shape, const std::string& name = "x") {
   return input(name, f32, shape);
@@ -90,6 +93,21 @@ TEST(DeriveSeries, ThreadsShareTheBlocks) {
   EXPECT_FALSE(has(for_v4(gelu_of_sum({500, 1000, 15}), 2), "s.compute_at"));
 }
 
+// As many rows at a time as a call has, or fewer: the last ones are computed with others again.
+TEST(DeriveSeries, OfARunTimeNumberOfRowsSomeAreABlock) {
+  const std::string text = for_v4(gelu_of_sum({kRows, 15}));
+  for (const char* line :
+       {".alternative(B >= 256, y_rows32)\n", ".alternative(B >= 64, y_rows8)\n",
+        ".alternative(B >= 4, y_rows4)\n", "y_rows32.split(i0, i0, row, 32, shift_inwards)\n",
+        "y_rows4.split(i0, i0, row, 4, shift_inwards)\n", "y_rows32.fuse(row, i1, flat)\n",
+        "s_rows32.compute_at(y_rows32, i0)\n"}) {
+    EXPECT_TRUE(has(text, line)) << line << text;
+  }
+  EXPECT_TRUE(has(for_v4(log_sigmoid({2 * kRows, 64})), ".alternative(2 * B >= 256, y_rows32)\n"));
+  const Tensor turned = transpose(gelu_of_sum({kRows, 15}), {1, 0}, "z");
+  EXPECT_FALSE(has(for_v4(turned), "_rows32")) << "what others read has no ways";
+}
+
 TEST(DeriveSeries, LeavesWhatIsBestInOneExpression) {
   const Shape shape = {64, 15}, full = {64, 64};
   const auto sum_of = [](const Shape& s) { return add(matrix_of(s), vector_of(s), "s"); };
@@ -98,7 +116,8 @@ TEST(DeriveSeries, LeavesWhatIsBestInOneExpression) {
            gelu_of_sum(full), gelu_of_sum({64, 257}),      // few lanes are empty, or none
            relu(s, "y"),                                   // no series
            tanh(add(x, matrix_of(shape, "z"), "s"), "y"),  // flat as it is
-           gelu_of_sum({Extent::size("B"), 15}),           // of how many rows is not known
+           gelu_of_sum({kRows, 7, 15}),                    // not built for more axes
+           gelu_of_sum({kRows - kOther, 15}),              // a difference may be less than it seems
            mul(tanh(s), vector_of(shape, "c") * s, "y")    // more is read than one member
        }) {
     EXPECT_FALSE(has(for_v4(y), "compute_at")) << for_v4(y);
@@ -138,6 +157,13 @@ TEST(DeriveSeries, ComputesWhatTheGraphSays) {
         EXPECT_TRUE(derives(Graph(log_sigmoid(shape)), target, {0}, 1e-5));
         const Tensor t = tanh(matrix_of(shape) * vector_of(shape));
         EXPECT_TRUE(derives(Graph(t * vector_of(shape, "c")), target, {0}, 1e-5));
+      }
+      for (const Shape& shape : {Shape{kRows, 5}, Shape{kRows, 33}, Shape{2 * kRows, 16}}) {
+        const std::vector<int64_t> sizes = {0, 1, 2, 3, 4, 5, 63, 64, 69, 256, 261};
+        EXPECT_TRUE(derives(Graph(gelu_of_sum(shape)), target, sizes, 1e-5));
+        EXPECT_TRUE(derives(Graph(log_sigmoid(shape)), target, sizes, 1e-5));
+        const Tensor t = tanh(sigmoid(matrix_of(shape) + vector_of(shape)) * vector_of(shape, "c"));
+        EXPECT_TRUE(derives(Graph(t), target, sizes, 1e-5));
       }
       EXPECT_TRUE(derives(Graph(log_sigmoid({0})), target, {0}));
       EXPECT_TRUE(derives(Graph(log_sigmoid({2500})), target, {0}, 1e-5));
