@@ -57,6 +57,24 @@ void add_attention(int64_t heads, int64_t rows, int64_t width, std::vector<OnnxP
   }
 }
 
+// One new row of each head beside all that came before it: a step of a decoder.
+void add_attention_of_one(int64_t heads, int64_t rows, int64_t width,
+                          std::vector<OnnxProgram>* all) {
+  const double array = 8e-9 * static_cast<double>(heads * rows * width);  // keys and values
+  for (const bool at_run_time : {false, true}) {
+    const Extent length = at_run_time ? Extent::size("S") : Extent(rows);
+    const Axis h("h", heads), s("s", 1), t("t", length), d("d", width);
+    const Tensor q = input("q", f32, {heads, 1, width});
+    const Tensor k = input("k", f32, {heads, length, width}),
+                 v = input("v", f32, {heads, length, width});
+    const Tensor scores = compute("scores", {h, s, t}, sum(d, q(h, s, d) * k(h, t, d)));
+    const Tensor weights = softmax(scores * 0.125F);
+    const Graph graph(compute("y", {h, s, d}, sum(t, weights(h, s, t) * v(h, t, d))));
+    all->push_back({"attention", fmt::format("{}x1of{}x{}", heads, rows, width), graph,
+                    at_run_time ? SizeValues{{"S", rows}} : SizeValues(), array, "GB/s"});
+  }
+}
+
 void add_mlp(int64_t rows, int64_t width, std::vector<OnnxProgram>* all) {
   for (const bool at_run_time : {false, true}) {
     const Extent m = at_run_time ? Extent::size("R") : Extent(rows);
@@ -79,9 +97,14 @@ std::vector<OnnxProgram> programs() {
   add_softmax_and_norms(512, 768, &all);
   add_softmax_and_norms(16, 32768, &all);
   add_softmax_and_norms(8, 131072, &all);
+  add_softmax_and_norms(1023, 100, &all);
+  add_softmax_and_norms(20000, 64, &all);
+  add_softmax_and_norms(30000, 17, &all);
   for (const int64_t rows : {16, 128, 512}) add_attention(12, rows, 64, &all);
+  for (const int64_t rows : {50, 1000}) add_attention_of_one(12, rows, 64, &all);
   add_mlp(16, 512, &all);
   add_mlp(256, 512, &all);
+  add_mlp(200, 1000, &all);
   return all;
 }
 

@@ -36,11 +36,12 @@ inline constexpr int64_t kProductsOfRow = int64_t{1} << 18;
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
 // left. `panel`: the panels' width when it is fixed already, which the tile's columns then divide.
 // `between`: how many registers the values between operands and sums take, when it is not a
-// product.
+// product. `steps`: of each sum, of which the panel has a row each; nothing for few.
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,
                                   std::optional<int64_t> panel = std::nullopt,
-                                  std::optional<int64_t> between = std::nullopt);
+                                  std::optional<int64_t> between = std::nullopt,
+                                  std::optional<int64_t> steps = std::nullopt);
 
 // The same for that contraction, of `rows` that are computed at a time.
 RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,

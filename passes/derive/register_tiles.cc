@@ -42,6 +42,14 @@ int64_t registers_of_product(const Target& target, DType dtype) {
   return is_float(dtype) && target.has_fma() ? 0 : 1;
 }
 
+// What is left of that rate where the first cache does not hold the panel: the second one seldom
+// gives more bytes a cycle than these, however many a tile could take.
+double far_panel_rate(int64_t rows, int64_t vector_bytes) {
+  constexpr double kNearBytes = 16, kCost = 0.018;  // of a byte more
+  const double panel_bytes = 2 * static_cast<double>(vector_bytes) / static_cast<double>(rows);
+  return 1 - kCost * std::max(0.0, panel_bytes - kNearBytes);
+}
+
 // How many registers the values between the operands and the sums take: of any other body than a
 // product, one for what is computed, one for a constant that it takes, and one for each operand
 // more.
@@ -51,20 +59,23 @@ int64_t registers_between(const Op& op, const Target& target) {
   return 2 + (several ? static_cast<int64_t>(several->others.size()) : 0);
 }
 
-bool has_short_sums(const Op& op) {
-  constexpr int64_t kLong = 64;
+constexpr int64_t kLongSum = 64;
+
+// How many steps a sum has; of a run-time number as many as a long one.
+int64_t steps_of_sum(const Op& op) {
   int64_t steps = 1;
   for (const Axis& axis : op.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(kLong));
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(kLongSum));
   }
-  return steps < kLong;
+  return steps;
 }
 
 }  // namespace
 
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,
-                                  std::optional<int64_t> panel, std::optional<int64_t> between) {
+                                  std::optional<int64_t> panel, std::optional<int64_t> between,
+                                  std::optional<int64_t> steps) {
   constexpr int64_t kMostRows = 12;    // beyond, compilers spill
   constexpr int64_t kMostLanes = 256;  // of the accumulators of a row: CodeLimits has it from LLVM
   int64_t lanes = target.vector_lanes(dtype);
@@ -87,6 +98,10 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
       if (!columns && vectors == 3) continue;  // sizes are more often multiples of 2 or 4
       double rate = tile_rate(r, vectors, lanes * size_in_bytes(dtype)) * used_share(rows, r) *
                     used_share(columns, width);
+      const int64_t bytes = width * size_in_bytes(dtype);
+      if (saturated_product(steps.value_or(0), bytes) > target.l1_bytes && r > 1) {
+        rate *= far_panel_rate(r, lanes * size_in_bytes(dtype));
+      }
       // A run-time extent may be short, and the last panel of columns is as wide as the others.
       if (!rows) rate *= 1 - 0.01 * static_cast<double>(r);
       if (!columns) rate *= 1 - 0.05 * static_cast<double>(vectors);
@@ -107,11 +122,11 @@ RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows
   constexpr int64_t kFewVectors = 4;
   const std::optional<int64_t> columns = contraction.shape.back().as_constant();
   const bool is_one_row = rows == 1 && !padded;
-  if (!panel && (!columns || is_one_row) && has_short_sums(contraction)) {
+  if (!panel && (!columns || is_one_row) && steps_of_sum(contraction) < kLongSum) {
     panel = kFewVectors * target.vector_lanes(contraction.dtype);
   }
   return choose_register_tile(target, contraction.dtype, rows, columns, padded, panel,
-                              registers_between(contraction, target));
+                              registers_between(contraction, target), steps_of_sum(contraction));
 }
 
 RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target& target) {

@@ -44,12 +44,36 @@ int64_t equal_part(int64_t all, int64_t most) {
   return std::max<int64_t>((all + parts - 1) / parts, 1);
 }
 
+// Whether vectors lie across the rows, in something that there is once in a row.
+bool has_vectors_across(const RowGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const RowGroup::Member& member) {
+                       return !member.is_inline && sums_of(*member.op) == nullptr &&
+                              is_one_in_a_row(result_of(*member.op), member.axes);
+                     });
+}
+
+// How many rows are computed at a time, at most, of which nothing has vectors across them
+// (softmax): as many as have some tens of vectors. The loops over so few are unrolled, sums and
+// maxima stay in registers, and what is stored of a row is loaded again soon. Nothing where the
+// rows have sums alone, or are short of a vector.
+std::optional<int64_t> rows_of_tens_of_vectors(const RowGroup& group, const Target& target) {
+  constexpr int64_t kVectors = 24;
+  const std::optional<int64_t> points = points_of_row(group);
+  const int64_t lanes = target.vector_lanes(group.reader().dtype);
+  if (!points || *points <= lanes || sums_of(group.reader()) != nullptr) return std::nullopt;
+  if (group.members.size() == 1 || has_vectors_across(group)) return std::nullopt;
+  const int64_t of_row = (*points + lanes - 1) / lanes;
+  return std::max(power_of_two(kVectors / of_row), kRowsAtATime);
+}
+
 // How many rows are computed at a time, at most, where the first cache holds them. Of rows of a
 // known length several vectors: what is stored of a row has then left the processor's buffer when
 // it is loaded again, sums of many rows are under way while a division is waited for, and vectors
 // lie across the rows in what there is once in a row. One vector where there is nothing else of a
 // row, however many elements it sums up.
 int64_t most_rows(const RowGroup& group, const Target& target) {
+  if (const auto few = rows_of_tens_of_vectors(group, target)) return *few;
   constexpr int64_t kShort = 4, kVectorsOfRows = 4, kEnough = 32;
   const int64_t lanes = target.vector_lanes(group.reader().dtype);
   const std::optional<int64_t> points = points_of_row(group);
@@ -133,7 +157,9 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   const int64_t in_cache = rows_in_cache(group, target).value_or(std::max<int64_t>(of_short, 1));
   const int64_t known = all.is_constant() ? most_rows(group, target) : kRowsAtATime;
   int64_t most = std::min(in_cache, std::max(known, of_short));
-  if (!all.is_constant() && are_many_at_a_time(group, target)) most = kManyRows;
+  if (!all.is_constant() && are_many_at_a_time(group, target)) {
+    most = rows_of_tens_of_vectors(group, target).value_or(kManyRows);
+  }
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
     const std::optional<int64_t> points = points_of_row(group);

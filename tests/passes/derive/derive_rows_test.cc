@@ -43,7 +43,7 @@ std::string combined_in_lanes(const std::string& name) {
 TEST(DeriveRows, EverythingIsComputedAtTheRowOfTheLast) {
   EXPECT_EQ(derived(softmax_by_hand(64, 64), target_of("x86-64-v3", 1)),
             "emulsion schedule 1\n"
-            "y.split(k, k, k_v, 8)\ny.vectorize(k_v)\ny.split(i, i, row, 32)\n" +
+            "y.split(k, k, k_v, 8)\ny.vectorize(k_v)\ny.split(i, i, row, 4)\n" +
                 combined_in_lanes("total") +
                 "p.split(k, k, k_v, 8)\np.vectorize(k_v)\np.compute_at(y, i)\n" +
                 combined_in_lanes("highest"));
@@ -55,7 +55,7 @@ std::string nest_of(const Graph& graph) {
 
 TEST(DeriveRows, AFewShortRowsAreThereAtATime) {
   const std::string nest = nest_of(softmax_by_hand(64, 64));
-  EXPECT_NE(nest.find("alloc p[y.i * 32 .. +32, 0 .. +64] in stack"), std::string::npos) << nest;
+  EXPECT_NE(nest.find("alloc p[y.i * 4 .. +4, 0 .. +64] in stack"), std::string::npos) << nest;
 }
 
 // What is read, stored between and written of so many rows fills the L1 cache.
@@ -243,7 +243,7 @@ TEST(DeriveRows, NothingElseIsWhereAResultWillBe) {
 }
 
 TEST(DeriveRows, NoneBeyondTheLastOfARunTimeNumberOfRows) {
-  for (const auto& [columns, at_a_time] : {std::pair(200, 4), {64, 32}}) {
+  for (const auto& [columns, at_a_time] : {std::pair(200, 4), {20, 8}}) {
     const Graph graph = softmax_by_hand(kSize, columns);
     const std::string text = derived(graph, target_of("x86-64-v3", 1));
     const std::string split = fmt::format("y.split(i, i, row, {}, guard)\n", at_a_time);

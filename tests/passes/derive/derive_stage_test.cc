@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -157,6 +158,21 @@ TEST(ChooseRegisterTile, LeavesRegistersForTheValuesBetween) {
         choose_register_tile(target, f32, 512, 512, true, std::nullopt, between);
     EXPECT_LE(registers_of(tile) + between, target.vector_registers()) << between;
   }
+}
+
+// Each row of a tile reads the whole panel again, from the second cache where the first is smaller.
+TEST(ChooseRegisterTile, TakesMoreRowsWhereThePanelIsFar) {
+  const auto rows_of = [](const char* level, std::optional<int64_t> rows, int64_t steps) {
+    return choose_register_tile(Target::parse(std::string(level) + ",l1=32768"), f32, rows, 528,
+                                true, std::nullopt, std::nullopt, steps)
+        .rows;
+  };
+  for (const std::optional<int64_t> rows : {std::optional<int64_t>(192), {}}) {
+    EXPECT_GE(rows_of("x86-64-v4", rows, 1000), 8);
+    EXPECT_LE(rows_of("x86-64-v4", rows, 100), 6) << "the first cache holds it";
+    EXPECT_EQ(rows_of("x86-64-v3", rows, 1000), rows_of("x86-64-v3", rows, 100)) << "half as wide";
+  }
+  EXPECT_EQ(rows_of("x86-64-v4", 1, 1000), 1);
 }
 
 TEST(FreshAxis, KeepsANameThatIsFree) {

@@ -147,6 +147,16 @@ Graph softmax_by_hand(const Extent& rows, const Extent& columns) {
   return Graph(compute("y", {i, k}, p(i, k) / total(i)));
 }
 
+Graph roots_by_hand(const Extent& rows, const Extent& columns) {
+  const Axis i("i", rows), k("k", columns), r("r", columns);
+  Tensor x = matrix(rows, columns);
+  Tensor highest = compute("highest", {i}, reduce_max(r, x(i, r)));
+  Tensor p = compute("p", {i, k}, exp(x(i, k) - highest(i)));
+  Tensor total = compute("total", {i}, sum(r, p(i, r) * p(i, r)));
+  Tensor root = compute("root", {i}, sqrt(total(i)));
+  return Graph(compute("y", {i, k}, p(i, k) / root(i)));
+}
+
 std::vector<std::pair<std::string, Graph>> row_graphs(const Extent& rows, const Extent& columns) {
   return {
       {"softmax", Graph(softmax(matrix(rows, columns), -1, "y"))},

@@ -27,6 +27,8 @@ struct Groups {
 
 // p[i, k] = exp(x[i, k] - max of row i), y[i, k] = p[i, k] / sum of row i of p, in index notation.
 Graph softmax_by_hand(const Extent& rows, const Extent& columns);
+// The same with the root of the squares' sum, root[i], which vectors across the rows make.
+Graph roots_by_hand(const Extent& rows, const Extent& columns);
 // By name, each with rows of x as long as `columns`; all are one group, the reader is y.
 std::vector<std::pair<std::string, Graph>> row_graphs(const Extent& rows, const Extent& columns);
 
