@@ -34,7 +34,7 @@ const Op* stored_in_output(const RowGroup& group, const Schedule& schedule, cons
   const Op& reader = result_of(group.reader());
   if (!is_output(reader, schedule)) return nullptr;
   if (has_results(group) || sums_of(group.reader()) != nullptr ||
-      rows_in_cache(group, target).value_or(1) > 1) {
+      (rows_in_cache(group, target).value_or(1) > 1 && !is_one_at_a_time(group, target))) {
     return nullptr;
   }
   for (size_t i = 1; i < group.members.size(); ++i) {
@@ -203,7 +203,10 @@ const Op* first_sums_of(const RowGroup::Member& producer, const RowGroup& group,
   if (!producer.whole_rows) return nullptr;
   if (sums_of(*producer.op) != nullptr) return nullptr;
   const size_t rows = group.axes().size();
-  if (!are_first(group) || !is_long_row(op, rows, target)) return nullptr;
+  if (!are_first(group)) return nullptr;
+  if (!is_long_row(op, rows, target) && (in_blocks || !is_one_at_a_time(group, target))) {
+    return nullptr;
+  }
   if (op.axes.size() != rows + 1 || vector_axis(op, target) != rows) return nullptr;
   const Op* first = nullptr;
   std::vector<const Op*> readers;

@@ -53,18 +53,27 @@ bool has_vectors_across(const RowGroup& group) {
                      });
 }
 
-// How many rows are computed at a time, at most, of which nothing has vectors across them
-// (softmax): as many as have some tens of vectors. The loops over so few are unrolled, sums and
-// maxima stay in registers, and what is stored of a row is loaded again soon. Nothing where the
-// rows have sums alone, or are short of a vector.
-std::optional<int64_t> rows_of_tens_of_vectors(const RowGroup& group, const Target& target) {
-  constexpr int64_t kVectors = 24;
+constexpr int64_t kVectorsAtATime = 24;
+
+// The vectors of a row in which more is done than sums, and across which no vectors lie (softmax);
+// nothing of others.
+std::optional<int64_t> vectors_along(const RowGroup& group, const Target& target) {
   const std::optional<int64_t> points = points_of_row(group);
+  if (!points || sums_of(group.reader()) != nullptr || group.members.size() == 1) {
+    return std::nullopt;
+  }
+  if (has_vectors_across(group)) return std::nullopt;
   const int64_t lanes = target.vector_lanes(group.reader().dtype);
-  if (!points || *points <= lanes || sums_of(group.reader()) != nullptr) return std::nullopt;
-  if (group.members.size() == 1 || has_vectors_across(group)) return std::nullopt;
-  const int64_t of_row = (*points + lanes - 1) / lanes;
-  return std::max(power_of_two(kVectors / of_row), kRowsAtATime);
+  return (*points + lanes - 1) / lanes;
+}
+
+// How many of such rows are computed at a time, at most: as many as have some tens of vectors. The
+// loops over so few are unrolled, sums and maxima stay in registers, and what is stored of a row is
+// loaded again soon. Nothing where a row is one vector.
+std::optional<int64_t> rows_of_tens_of_vectors(const RowGroup& group, const Target& target) {
+  const std::optional<int64_t> vectors = vectors_along(group, target);
+  if (!vectors || *vectors == 1) return std::nullopt;
+  return std::max(power_of_two(kVectorsAtATime / *vectors), kRowsAtATime);
 }
 
 // How many rows are computed at a time, at most, where the first cache holds them. Of rows of a
@@ -96,6 +105,11 @@ bool are_many_at_a_time(const RowGroup& group, const Target& target) {
 }
 
 }  // namespace
+
+bool is_one_at_a_time(const RowGroup& group, const Target& target) {
+  const std::optional<int64_t> vectors = vectors_along(group, target);
+  return vectors && *vectors > kVectorsAtATime && !are_short_rows(*points_of_row(group));
+}
 
 bool are_results_in_rows(const RowGroup& group, const Target& target) {
   return rows_in_cache(group, target).value_or(1) > 1;
@@ -154,6 +168,7 @@ std::optional<FewRows> few_rows_in_step(const RowGroup& group, const Target& tar
 int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
                        const Target& target) {
   constexpr int64_t kTasksOfCore = 2;
+  if (is_one_at_a_time(group, target)) return 1;
   const int64_t in_cache = rows_in_cache(group, target).value_or(std::max<int64_t>(of_short, 1));
   const int64_t known = all.is_constant() ? most_rows(group, target) : kRowsAtATime;
   int64_t most = std::min(in_cache, std::max(known, of_short));

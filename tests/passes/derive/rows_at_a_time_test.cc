@@ -52,6 +52,26 @@ TEST(RowsAtATime, TensOfVectorsWhereNoneLieAcross) {
   has_split(roots_by_hand(kSize, 17), "x86-64-v4", "32, guard");
 }
 
+// Of some tens of vectors each, each with its sums in the loop that stores it.
+TEST(RowsAtATime, OneOfLongerRowsWhereNoVectorsLieAcross) {
+  const auto is_alone = [](const Graph& graph, const char* level) {
+    const std::string text = derived(graph, target_of(level, 1));
+    return !has(text, " row, ") && has(text, "total_lanes.compute_with(p, r)\n") &&
+           has(text, "p.store_in_output(y)\n");
+  };
+  for (const Extent& rows : {Extent(40), kSize}) {
+    EXPECT_TRUE(is_alone(softmax_by_hand(rows, 385), "x86-64-v4"));
+    EXPECT_FALSE(is_alone(softmax_by_hand(rows, 384), "x86-64-v4"));
+    EXPECT_TRUE(is_alone(softmax_by_hand(rows, 193), "x86-64-v3"));
+    EXPECT_FALSE(is_alone(softmax_by_hand(rows, 192), "x86-64-v3"));
+    EXPECT_FALSE(is_alone(softmax_by_hand(rows, 128), "x86-64-v2")) << "short rows";
+    EXPECT_FALSE(is_alone(roots_by_hand(rows, 400), "x86-64-v4"));
+    for (const char* level : kLevels) {
+      EXPECT_TRUE(derives(softmax_by_hand(rows, 403), target_of(level, 2), {0, 1, 5}, 1e-5));
+    }
+  }
+}
+
 // The last ones have loops of their own, which end with them.
 TEST(RowsAtATime, ManyShortOnesOfARunTimeNumber) {
   for (const char* level : kLevels) {
@@ -226,7 +246,7 @@ TEST(RowsAtATime, SoManyRowsAtATimeAsDivideTheirNumber) {
 
 TEST(RowsAtATime, FourOfANumberOfRowsThatNothingDivides) {
   for (int cores : {1, 2}) {
-    const Graph graph = softmax_by_hand(61, 600);
+    const Graph graph = roots_by_hand(61, 600);
     const std::string text = derived(graph, target_of("x86-64-v3", cores));
     EXPECT_NE(text.find("y.split(i, i, row, 4, guard)\ny.partition(i)\n"), std::string::npos)
         << text;
@@ -236,7 +256,7 @@ TEST(RowsAtATime, FourOfANumberOfRowsThatNothingDivides) {
 
 TEST(RowsAtATime, FewerOfARunTimeNumberWhereManyCoresShareThem) {
   const auto text = [](int cores) {
-    return derived(softmax_by_hand(kSize, 512), target_of("x86-64-v3", cores));
+    return derived(roots_by_hand(kSize, 512), target_of("x86-64-v3", cores));
   };
   EXPECT_NE(text(2).find("y.split(i, i, row, 4, guard)\n"), std::string::npos) << text(2);
   EXPECT_NE(text(16).find("y.split(i, i, row, 2, guard)\n"), std::string::npos) << text(16);
