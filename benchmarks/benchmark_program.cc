@@ -151,19 +151,26 @@ std::optional<ProgramOptions> parse_options(const Program& program, const std::s
   }
   ProgramOptions options;
   const bool quick = given("--quick");
-  options.raw = given("--benchmark_format");
-  options.list = given("--benchmark_list_tests");
-  // Ahead of the user's, which then win.
-  words->insert(words->begin() + 1,
-                {quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=25",
-                 quick ? "--benchmark_min_time=0.005" : "--benchmark_min_time=0.05",
-                 "--benchmark_enable_random_interleaving=true"});
+  if (!program.times_itself) {
+    options.raw = given("--benchmark_format");
+    options.list = given("--benchmark_list_tests");
+    // Ahead of the user's, which then win.
+    words->insert(words->begin() + 1,
+                  {quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=25",
+                   quick ? "--benchmark_min_time=0.005" : "--benchmark_min_time=0.05",
+                   "--benchmark_enable_random_interleaving=true"});
+  }
   std::vector<char*> pointers;
   for (std::string& word : *words) pointers.push_back(word.data());
   int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
-  benchmark::Initialize(&count, pointers.data());
   CLI::App app;
+  if (program.times_itself) {
+    // The others of Google Benchmark's would do nothing: they are left for the check below.
+    app.add_flag("--benchmark_list_tests", options.list);
+  } else {
+    benchmark::Initialize(&count, pointers.data());
+  }
   app.set_help_flag();
   app.add_option("--json", options.json);
   app.add_flag("--quick", options.quick);
@@ -171,7 +178,9 @@ std::optional<ProgramOptions> parse_options(const Program& program, const std::s
   try {
     app.parse(count, pointers.data());
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "%s: %s; see --help\n", program.name.c_str(), error.what());
+    std::fprintf(
+        stderr, "%s: %s; %ssee --help\n", program.name.c_str(), error.what(),
+        program.times_itself ? "what is measured is chosen by name, as an argument; " : "");
     *status = 2;
     return std::nullopt;
   }

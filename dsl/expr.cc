@@ -64,6 +64,10 @@ void require_computable(const std::string& op, int argument, DType dtype) {
   }
 }
 
+[[noreturn]] void refuse_condition(const std::string& what, const Expr& e) {
+  fail("{}: expected bool, got {}; compare it, as in x != 0", what, to_string(e.dtype()));
+}
+
 bool is_logical(ExprOp op) { return op == ExprOp::logical_and || op == ExprOp::logical_or; }
 
 Expr reduce(Combiner combiner, std::vector<Axis> axes, Expr body) {
@@ -218,7 +222,7 @@ Expr unary(ExprOp op, Expr a) {
   require_computable(name, 1, a.dtype());
   if (op == ExprOp::logical_not) {
     if (a.dtype() != DType::boolean) {
-      fail("argument 1 of {}: expected bool, got {}", name, to_string(a.dtype()));
+      refuse_condition(fmt::format("argument 1 of {}", name), a);
     }
   } else if (op == ExprOp::neg || op == ExprOp::abs) {
     if (a.dtype() == DType::boolean) {
@@ -253,7 +257,7 @@ Expr binary(ExprOp op, Expr a, Expr b) {
   require_computable(name, 1, a.dtype());
   bool boolean = a.dtype() == DType::boolean;
   if (is_logical(op)) {
-    if (!boolean) fail("arguments of {}: expected bool, got {}", name, to_string(a.dtype()));
+    if (!boolean) refuse_condition(fmt::format("arguments of {}", name), a);
   } else if (boolean && op != ExprOp::eq && op != ExprOp::ne) {
     fail("arguments of {}: expected {}, got bool", name, numeric_dtypes());
   }
@@ -287,7 +291,7 @@ Expr select(Expr condition, Expr if_true, Expr if_false) {
   require_defined("select", 2, if_true);
   require_defined("select", 3, if_false);
   if (condition.dtype() != DType::boolean) {
-    fail("argument 1 (condition) of select: expected bool, got {}", to_string(condition.dtype()));
+    refuse_condition("argument 1 (condition) of select", condition);
   }
   if (is_weak(if_true) && !is_weak(if_false)) if_true = adapt(if_true, if_false.dtype());
   if (is_weak(if_false) && !is_weak(if_true)) if_false = adapt(if_false, if_true.dtype());

@@ -158,7 +158,11 @@ Graph::Graph(const std::vector<Tensor>& outputs) {
   for (const OpPtr& op : order) {
     if (op->auto_named) continue;
     if (!taken.insert(op->name).second) {
-      fail("graph: expected distinct names, got two operations named {}", op->name);
+      fail(
+          "graph: expected distinct names, got two operations named {}; legal: one tensor that "
+          "both "
+          "places read, or another name for one of the two",
+          op->name);
     }
   }
   std::unordered_map<const Op*, OpPtr> renamed;

@@ -1,3 +1,4 @@
+#include "dsl/count_text.h"
 #include "dsl/operators.h"
 #include "dsl/operators_support.h"
 
@@ -79,12 +80,14 @@ struct Convolution {
     const Extent& channels = x.shape()[3];
     std::optional<Extent> share = channels.exact_quotient(groups);
     if (!share || (groups > 1 && !channels.is_constant())) {
-      call.refuse(kOptions, "groups: expected a divisor of the {} channels of x {}, got {}",
-                  channels.to_string(), to_string(x.shape()), groups);
+      call.refuse(kOptions, "groups: expected a divisor of the {} of x {}, got {}",
+                  count_text(channels.to_string(), "channel", "channels"), to_string(x.shape()),
+                  groups);
     }
     if (w.shape()[2] != *share) {
-      call.refuse(kW, "expected {} input channels (the {} of x {} over {} groups), got {}",
-                  share->to_string(), channels.to_string(), to_string(x.shape()), groups,
+      call.refuse(kW, "expected {} (the {} of x {} over {}), got {}",
+                  count_text(share->to_string(), "input channel", "input channels"),
+                  channels.to_string(), to_string(x.shape()), count_text(groups, "group", "groups"),
                   to_string(w.shape()));
     }
     const Extent& outputs = w.shape()[3];
@@ -119,8 +122,9 @@ Tensor matmul(const Tensor& a, const Tensor& b, const std::string& name) {
   const Extent& columns = a.shape().back();
   const Extent& rows = b.shape()[b.rank() == 1 ? 0 : b.rank() - 2];
   if (rows != columns) {
-    call.refuse(kB, "expected {} rows to match the columns of a {}, got {}", columns.to_string(),
-                to_string(a.shape()), to_string(b.shape()));
+    call.refuse(kB, "expected {} to match the columns of a {}, got {}",
+                count_text(columns.to_string(), "row", "rows"), to_string(a.shape()),
+                to_string(b.shape()));
   }
   int a_matrix = a.rank() == 1 ? 1 : 2;
   int b_matrix = b.rank() == 1 ? 1 : 2;

@@ -2,6 +2,7 @@
 #include <functional>
 #include <numeric>
 
+#include "dsl/count_text.h"
 #include "dsl/operators.h"
 #include "dsl/operators_support.h"
 
@@ -13,8 +14,8 @@ template <typename T>
 void check_length(const OperatorCall& call, Argument argument, const std::vector<T>& list,
                   const Tensor& x) {
   if (list.size() != x.shape().size()) {
-    call.refuse(argument, "expected {} entries, one for each axis of x {}, got {}", x.rank(),
-                to_string(x.shape()), list.size());
+    call.refuse(argument, "expected {}, one for each axis of x {}, got {}",
+                count_text(x.rank(), "entry", "entries"), to_string(x.shape()), list.size());
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/fitting_name.h"
 
@@ -94,8 +95,9 @@ Axis fuse_rows(StageSchedule& stage, const std::vector<Axis>& rows, std::vector<
     for (size_t i = 1; i < rows.size(); ++i) fused.emplace_back("rows" + std::to_string(i));
   }
   if (fused.size() + 1 != rows.size()) {
-    throw ScheduleError(fmt::format("fuse_rows: expected {} names for {} axes, got {}",
-                                    rows.size() - 1, rows.size(), fused.size()));
+    throw ScheduleError(fmt::format("fuse_rows: expected {} for {}, got {}",
+                                    count_text(rows.size() - 1, "name", "names"),
+                                    count_text(rows.size(), "axis", "axes"), fused.size()));
   }
   Axis outer = rows[0];
   for (size_t i = 1; i < rows.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/count_text.h"
 #include "dsl/directive_table.h"
 #include "dsl/error.h"
 #include "dsl/nearest_name.h"
@@ -99,7 +100,8 @@ void StageLoops::check_axis_count(const Directive& directive) const {
   const bool is_any = has_argument(directive.kind, ArgumentKind::loops) ||
                       has_argument(directive.kind, ArgumentKind::stored_axes);
   if (is_any ? count < wanted : count != wanted) {
-    refuse(stage_, directive, fmt::format("expected {} axes, got {}", wanted, count));
+    refuse(stage_, directive,
+           fmt::format("expected {}, got {}", count_text(wanted, "axis", "axes"), count));
   }
 }
 

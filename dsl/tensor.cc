@@ -8,6 +8,7 @@
 
 #include "dsl/affine.h"
 #include "dsl/check_body.h"
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/fitting_name.h"
 
@@ -79,8 +80,10 @@ Tensor constant_of_bytes(const std::string& name, DType dtype, Shape shape,
   }
   int64_t expected = *count * size_in_bytes(dtype);
   if (static_cast<int64_t>(bytes.size()) != expected) {
-    fail("constant {}: expected {} values ({} bytes) for shape {}, got {} ({} bytes)", name, *count,
-         expected, to_string(made.shape()), bytes.size() / size_in_bytes(dtype), bytes.size());
+    fail("constant {}: expected {} ({}) for shape {}, got {} ({})", name,
+         count_text(*count, "value", "values"), count_text(expected, "byte", "bytes"),
+         to_string(made.shape()), bytes.size() / size_in_bytes(dtype),
+         count_text(bytes.size(), "byte", "bytes"));
   }
   if (dtype == DType::boolean) {
     for (uint8_t byte : bytes) {
@@ -187,8 +190,8 @@ Expr read_op(OpPtr op, std::vector<Expr> indices) {
 Expr Tensor::at(std::vector<Expr> indices) const {
   if (!op_) fail("read of an undefined tensor: expected a tensor made by an operator");
   if (indices.size() != op_->shape.size()) {
-    fail("read of {}: expected {} indices for shape {}, got {}", name(), rank(),
-         to_string(op_->shape), indices.size());
+    fail("read of {}: expected {} for shape {}, got {}", name(),
+         count_text(rank(), "index", "indices"), to_string(op_->shape), indices.size());
   }
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i].defined()) fail("read of {}, index {}: expected an expression", name(), i);

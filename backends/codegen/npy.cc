@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/files.h"
 
@@ -161,9 +162,9 @@ NpyArray read_npy(const std::string& path) {
   // taken.
   if (input.remaining() != bytes) {
     const bool more = input.remaining() > bytes;
-    fail("{}: npy data: {}: expected {} bytes for shape {} of {}, got {}", path,
-         more ? "trailing bytes" : "truncated", bytes, npy_shape_text(header.shape),
-         to_string(header.dtype), input.remaining());
+    fail("{}: npy data: {}: expected {} for shape {} of {}, got {}", path,
+         more ? "trailing bytes" : "truncated", count_text(bytes, "byte", "bytes"),
+         npy_shape_text(header.shape), to_string(header.dtype), input.remaining());
   }
   NpyArray array{header.dtype, std::move(header.shape), std::vector<unsigned char>(bytes)};
   input.read(array.bytes.data(), bytes, "data");
@@ -187,8 +188,9 @@ void write_npy(const std::string& path, const NpyArray& array) {
   const std::string header = header_of(path, array);
   const int64_t bytes = byte_count(path, array.dtype, array.shape);
   if (static_cast<uint64_t>(bytes) != array.bytes.size()) {
-    fail("{}: npy data: expected {} bytes for shape {} of {}, got {}", path, bytes,
-         npy_shape_text(array.shape), to_string(array.dtype), array.bytes.size());
+    fail("{}: npy data: expected {} for shape {} of {}, got {}", path,
+         count_text(bytes, "byte", "bytes"), npy_shape_text(array.shape), to_string(array.dtype),
+         array.bytes.size());
   }
   require_legal_bools(path, array);
 

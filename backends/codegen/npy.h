@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/codegen/npy_header.h"
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/types.h"
 
@@ -60,8 +61,8 @@ template <typename T>
 NpyArray make_npy(const std::vector<int64_t>& shape, const std::vector<T>& values) {
   const int64_t count = npy_element_count("make_npy", shape);
   if (static_cast<uint64_t>(count) != values.size()) {
-    fail("make_npy: expected {} values for shape {}, got {}", count, npy_shape_text(shape),
-         values.size());
+    fail("make_npy: expected {} for shape {}, got {}", count_text(count, "value", "values"),
+         npy_shape_text(shape), values.size());
   }
   NpyArray array{dtype_of<T>(), shape, std::vector<unsigned char>(values.size() * sizeof(T))};
   for (size_t i = 0; i < values.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backends/entry/descriptor_text.h"
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/reserved_names.h"
 
@@ -105,8 +106,8 @@ void check_library(const std::vector<LoopNest>& nests, const std::string& name,
   check_kernel_name(name);
   check_targets(name, targets);
   if (nests.size() != targets.size()) {
-    fail("kernel {}: expected a nest for each of {} targets, got {}", name, targets.size(),
-         nests.size());
+    fail("kernel {}: expected {}, one for each target, got {}", name,
+         count_text(targets.size(), "nest", "nests"), nests.size());
   }
   for (const LoopNest& nest : nests) check_same_arguments(name, nests.front(), nest);
 }

@@ -28,8 +28,10 @@ namespace emulsion {
 // One library for several targets; the first whose instruction sets the processor has is run. A
 // nest for each target, since a schedule is made for one: nests[i] is what targets[i] runs. The
 // files appear when everything has been compiled; what was there before stays when something fails.
+// A directory that is not there is made, with those above it.
 // Error: a name that is no C identifier or that a function of the library has already, no target, a
-// target twice, a directory that cannot be written, nests that differ in their arguments or packs.
+// target twice, a directory that cannot be made or written, nests that differ in their arguments or
+// packs.
 void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
                  const std::vector<Target>& targets, const std::string& directory,
                  const CompileOptions& options = {});

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "passes/index/bind_sizes.h"
 
@@ -21,8 +22,8 @@ void check_argument(const DeclaredTensor& declared, const TensorValue& value) {
   }
   uint64_t expected = static_cast<uint64_t>(value.element_count()) * size_in_bytes(value.dtype);
   if (value.bytes.size() != expected) {
-    fail("argument {}: expected {} bytes for shape [{}], got {}", declared.name, expected,
-         fmt::join(value.shape, ", "), value.bytes.size());
+    fail("argument {}: expected {} for shape [{}], got {}", declared.name,
+         count_text(expected, "byte", "bytes"), fmt::join(value.shape, ", "), value.bytes.size());
   }
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -43,7 +44,8 @@ TensorValue make(const std::vector<int64_t>& shape, const std::vector<T>& values
   result.shape = shape;
   int64_t count = checked_count(shape);
   if (count != static_cast<int64_t>(values.size())) {
-    fail("tensor of shape {}: expected {} values, got {}", shape_text(shape), count, values.size());
+    fail("tensor of shape {}: expected {}, got {}", shape_text(shape),
+         count_text(count, "value", "values"), values.size());
   }
   result.bytes.resize(values.size() * sizeof(T));
   if (!values.empty()) std::memcpy(result.bytes.data(), values.data(), result.bytes.size());

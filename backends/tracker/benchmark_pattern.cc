@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "backends/tracker/time_in_turns.h"
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/version.h"
@@ -59,8 +60,8 @@ Graph borders_of(int64_t rows, int64_t columns) {
 
 Graph graph_by_shape(const std::string& pattern, const std::vector<int64_t>& shape) {
   if (shape.size() != 2) {
-    fail("benchmark_pattern, {}: expected rows and columns, as in 512x1024, got {} extents",
-         pattern, shape.size());
+    fail("benchmark_pattern, {}: expected rows and columns, as in 512x1024, got {}", pattern,
+         count_text(shape.size(), "extent", "extents"));
   }
   for (const int64_t extent : shape) {
     if (extent < 1)

@@ -99,11 +99,9 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     for (const OpPtr& member : group.members) derive_op(*member, target, options, schedule);
     return;
   }
-  if (contraction ? derive_series_of_product(group, target, options, schedule)
-                  : derive_series(group, target, schedule)) {
-    return;
-  }
+  if (!contraction && derive_series(group, target, schedule)) return;
   if (const std::optional<size_t> end = product_before_series(group, target)) {
+    if (derive_series_of_product(group, *end, target, options, schedule)) return;
     return derive_before_and_behind(group, *end, target, options, schedule);
   }
   inline_members(group, contraction, schedule);

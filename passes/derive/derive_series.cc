@@ -342,10 +342,8 @@ std::optional<size_t> product_before_series(const Op& group, const Target& targe
   return ends.front();
 }
 
-bool derive_series_of_product(const Op& group, const Target& target, const DeriveOptions& options,
-                              Schedule* schedule) {
-  const std::optional<size_t> end = product_before_series(group, target);
-  if (!end) return false;
+bool derive_series_of_product(const Op& group, size_t end, const Target& target,
+                              const DeriveOptions& options, Schedule* schedule) {
   Parts parts(group, target);
   const Op &product = parts.member(0), &result = *group.members.back();
   const std::optional<int64_t> all = result.shape[result.axes.size() - 2].as_constant();
@@ -360,12 +358,12 @@ bool derive_series_of_product(const Op& group, const Target& target, const Deriv
   const Axis within(fresh_axis(result, "row"), rows);
   const bool exact = *all % rows == 0;
   y.split(outer, outer, within, rows, exact ? Tail::automatic : Tail::shift_inwards);
-  for (size_t at = 1; at < *end; ++at) (*schedule)[parts.member(at).name].compute_inline();
-  derive_product_in_blocks({&product, &parts.member(*end)},
+  for (size_t at = 1; at < end; ++at) (*schedule)[parts.member(at).name].compute_inline();
+  derive_product_in_blocks({&product, &parts.member(end)},
                            {rows, result.name, outer, std::nullopt, outer}, target, options,
                            schedule);
   const ChainBlock block{result.name, outer, rows, result.shape.back().constant_term()};
-  derive_stored(parts, ends, block, target, schedule, *end + 1);
+  derive_stored(parts, ends, block, target, schedule, end + 1);
   vectorize_part(parts, ends.back() + 1, parts.size() - 1, block, within, result.axes.back(),
                  target, &y);
   if (!wakes_threads({&group}, target)) return true;

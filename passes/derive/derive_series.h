@@ -27,11 +27,11 @@ bool derive_series(const Op& group, const Target& target, Schedule* schedule);
 // computed in vectors through several rows, which fill none: it is stored. Nothing where there is
 // none. In a register tile the series would be computed of lanes that nobody needs.
 std::optional<size_t> product_before_series(const Op& group, const Target& target);
-// The loops of such a group of a known number of rows:
+// The loops of such a group, with that member, of a known number of rows:
 //   for block: for tile: product; vectors of the result through all rows of the block
 // False of others; then nothing was added.
-bool derive_series_of_product(const Op& group, const Target& target, const DeriveOptions& options,
-                              Schedule* schedule);
+bool derive_series_of_product(const Op& group, size_t end, const Target& target,
+                              const DeriveOptions& options, Schedule* schedule);
 
 // Whether an operation has a series whose vectors may go through several rows, which fill none: all
 // of it, or from some member on.

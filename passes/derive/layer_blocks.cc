@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/index_arithmetic.h"
 #include "passes/derive/alternative_ways.h"
@@ -289,8 +290,9 @@ std::optional<std::string> why_not_next_layer(const Op& layer, const Op& reader,
     if (auto reason = why_not_layer(*op, target)) return reason;
   }
   if (layer.shape.size() != reader.shape.size()) {
-    return fmt::format("expected {} to have {} axes, as {} has, got {}", layer.name,
-                       reader.shape.size(), reader.name, layer.shape.size());
+    return fmt::format("expected {} to have {}, as {} has, got {}", layer.name,
+                       count_text(reader.shape.size(), "axis", "axes"), reader.name,
+                       layer.shape.size());
   }
   if (&layer_before(reader) != &layer) {
     return fmt::format("expected {} to be a product of {}", reader.name, layer.name);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "dsl/affine.h"
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/index_arithmetic.h"
 #include "passes/derive/alternative_ways.h"
@@ -208,8 +209,8 @@ size_t axes_of_things(const Op& op) {
 std::optional<std::string> why_not_small(const Op& op, size_t rows) {
   if (std::optional<std::string> reason = why_not_in_rows(op)) return reason;
   if (op.shape.size() < rows) {
-    return fmt::format("expected {} to have {} axes that say which, got {}", op.name, rows,
-                       op.shape.size());
+    return fmt::format("expected {} to have {} to say which, got {}", op.name,
+                       count_text(rows, "axis", "axes"), op.shape.size());
   }
   for (const Op* part : parts_of(op)) {
     if (!reads_narrow(*part)) continue;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/expr.h"
 #include "passes/differentiate/invert_index.h"
@@ -339,8 +340,8 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& ys, const std::vector<T
   if (ys.empty()) fail("gradients: expected at least one tensor to differentiate, got none");
   if (by.empty()) fail("gradients: expected at least one tensor to differentiate by, got none");
   if (cotangents.size() != ys.size()) {
-    fail("gradients: expected a cotangent (or an undefined tensor) for each of {} tensors, got {}",
-         ys.size(), cotangents.size());
+    fail("gradients: expected {}, one (or an undefined tensor) for each tensor, got {}",
+         count_text(ys.size(), "cotangent", "cotangents"), cotangents.size());
   }
   for (const Tensor& y : ys) check_float("a tensor to differentiate", y);
   std::set<const Op*> distinct;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/extent.h"
 #include "dsl/files.h"
@@ -133,12 +134,13 @@ std::optional<std::string> why_not_by(const FusionRules& rules, const std::strin
   }
   const std::optional<int64_t> elements = element_count(op.shape);
   if (elements && *elements < rules.least_elements) {
-    return fmt::format("expected {} of at least {} elements, got {}", op.name, rules.least_elements,
-                       *elements);
+    return fmt::format("expected {} of at least {}, got {}", op.name,
+                       count_text(rules.least_elements, "element", "elements"), *elements);
   }
   if (rules.largest_group > 0 && members > rules.largest_group) {
-    return fmt::format("expected a group of at most {} operations, got {} with {}",
-                       rules.largest_group, members, op.name);
+    return fmt::format("expected a group of at most {}, got {} with {}",
+                       count_text(rules.largest_group, "operation", "operations"), members,
+                       op.name);
   }
   return std::nullopt;
 }

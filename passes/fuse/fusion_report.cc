@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "dsl/count_text.h"
+
 namespace emulsion {
 namespace {
 
@@ -56,7 +58,8 @@ int FusionReport::fused_count() const {
 
 std::string to_string(const FusionGain& gain) {
   const std::string added = gain.operations_added > 0
-                                ? fmt::format(" for {} operations more", gain.operations_added)
+                                ? fmt::format(" for {} more", count_text(gain.operations_added,
+                                                                         "operation", "operations"))
                                 : "";
   return fmt::format("{} bytes{}, {:.2f} times as fast by the model", gain.bytes_saved, added,
                      gain.speed_up());

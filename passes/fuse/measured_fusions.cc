@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/expr.h"
 #include "dsl/version.h"
@@ -54,8 +55,8 @@ std::map<std::string, FactsByClass> facts_here(const Target& target,
 std::string verdict_of(const MeasuredFusion& fact) {
   if (fact.speed_up >= kMeasuredSlower) return "";
   return fmt::format(
-      "expected {} at shapes of {} to gain, measured {:.2f} of unfused on this machine, {} runs",
-      fact.pattern, fact.shape_class, fact.speed_up, fact.runs);
+      "expected {} at shapes of {} to gain, measured {:.2f} of unfused on this machine, {}",
+      fact.pattern, fact.shape_class, fact.speed_up, count_text(fact.runs, "run", "runs"));
 }
 
 // The edges inside of a match get a verdict, unless a longer pattern has given them one.

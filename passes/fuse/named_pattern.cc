@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/rewrite/match_pattern.h"
@@ -174,7 +175,8 @@ Graph NamedPattern::graph_of(const std::vector<int64_t>& extents) const {
                                "filters, as in 1x56x56x64x3x3x64"}
                         : Form{2, "rows and columns, as in 512x1024"};
   if (extents.size() != form.extents) {
-    fail("{}, {}: expected {}, got {} extents", what_, name_, form.text, extents.size());
+    fail("{}, {}: expected {}, got {}", what_, name_, form.text,
+         count_text(extents.size(), "extent", "extents"));
   }
   for (const int64_t extent : extents) {
     if (extent < 1) fail("{}, {}: expected extents above 0, got {}", what_, name_, extent);

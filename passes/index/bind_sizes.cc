@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -29,8 +30,9 @@ std::vector<Dimension> collect_dimensions(
   for (size_t i = 0; i < declared.size(); ++i) {
     const auto& [name, shape] = declared[i];
     if (actual[i].size() != shape.size()) {
-      fail("argument {}: expected {} axes {}, got {} axes [{}]", name, shape.size(),
-           to_string(shape), actual[i].size(), fmt::join(actual[i], ", "));
+      fail("argument {}: expected {} {}, got {} [{}]", name,
+           count_text(shape.size(), "axis", "axes"), to_string(shape),
+           count_text(actual[i].size(), "axis", "axes"), fmt::join(actual[i], ", "));
     }
     for (size_t d = 0; d < shape.size(); ++d) {
       Dimension dimension{name, d, shape[d], actual[i][d]};

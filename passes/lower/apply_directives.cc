@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/count_text.h"
 #include "dsl/directive_table.h"
 #include "dsl/error.h"
 #include "passes/lower/join_loops.h"
@@ -389,9 +390,9 @@ class Applier {
     require_own_storage(d, {d.kind});
     const std::vector<Axis>& axes = plan_.stage.axes;
     if (d.axes.size() != axes.size()) {
-      refuse_here(d,
-                  fmt::format("expected all {} axes of {}, got {}; legal: those of {}", axes.size(),
-                              plan_.stage.name, d.axes.size(), joined(axis_names(axes))));
+      refuse_here(d, fmt::format("expected all {} of {}, got {}; legal: those of {}",
+                                 count_text(axes.size(), "axis", "axes"), plan_.stage.name,
+                                 d.axes.size(), joined(axis_names(axes))));
     }
     for (auto axis = d.axes.rbegin(); axis != d.axes.rend(); ++axis) {
       plan_.layout.order.push_back(axis_index(axes, *axis).value());

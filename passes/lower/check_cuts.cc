@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "dsl/index_arithmetic.h"
 #include "passes/index/size_facts.h"
@@ -93,10 +94,10 @@ void add_cut(const WrittenStage& plan, const Directive& d, const Expr& condition
       is_negative_nowhere(d.at, facts) && is_negative_nowhere(extent - d.at, facts);
   if (!is_inside || d.at == Extent(0) || d.at == extent) {
     refuse_here(
-        fmt::format("expected an index inside {}, which has {} steps, for all sizes, got "
+        fmt::format("expected an index inside {}, which has {}, for all sizes, got "
                     "{}; legal: a number from 1 up, or an expression that never is beyond "
                     "the ends",
-                    axis, extent.to_string(), d.at.to_string()));
+                    axis, count_text(extent.to_string(), "step", "steps"), d.at.to_string()));
   }
   auto place = cuts->begin();
   for (auto cut = cuts->begin(); cut != cuts->end(); ++cut) {

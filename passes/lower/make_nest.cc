@@ -1,7 +1,12 @@
 #include "passes/lower/make_nest.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
@@ -29,7 +34,25 @@ WrittenNest with_narrow_values(WrittenNest nest) {
   return nest;
 }
 
+std::vector<std::string> names_of_outputs(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const OpPtr& op : graph.outputs()) names.push_back(result_of(*op).name);
+  return names;
+}
+
+// Else a schedule that says nothing of any stage would be taken for every graph. Which operations
+// a graph has between its arguments and its outputs is for rewrites and fusion to choose.
+void check_is_of(const Graph& graph, const Schedule& schedule) {
+  const std::vector<std::string> own = names_of_outputs(graph);
+  const std::vector<std::string> others = names_of_outputs(schedule.graph());
+  if (std::is_permutation(own.begin(), own.end(), others.begin(), others.end())) return;
+  throw ScheduleError(fmt::format(
+      "lower: expected a schedule of a graph with {} {}, got one of a graph with {}",
+      own.size() == 1 ? "output" : "outputs", fmt::join(own, ", "), fmt::join(others, ", ")));
+}
+
 NestPlan plan_nest(const Graph& graph, const Schedule& schedule) {
+  check_is_of(graph, schedule);
   const ScheduleLoops loops = replay(graph, schedule);  // every directive names what is there
   WrittenNest written = apply_structure(stages_of(graph), schedule, loops);
   // Once what is computed inline is part of its readers.

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "dsl/count_text.h"
 #include "dsl/error.h"
 #include "passes/rewrite/make_replacement.h"
 #include "passes/rewrite/match_pattern.h"
@@ -157,10 +158,10 @@ class Sweeper {
       }
       if (applied_.size() >= step_limit_) {
         fail(
-            "rewriting: expected the rules to come to an end within {} steps, got more; the next "
+            "rewriting: expected the rules to come to an end within {}, got more; the next "
             "one is {} at {}; legal: rules that do not undo each other, replacements that do not "
             "match their own pattern",
-            step_limit_, rule.rule->name, op->name);
+            count_text(step_limit_, "step", "steps"), rule.rule->name, op->name);
       }
       applied_.push_back(std::move(decision));
       *made = graph_.replace(results, replacement);

@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
            f(m) = cast(f32, m);
            g(m) = f(m, 0);
          },
-         "read of f: expected 1 indices for shape [4], got 2"},
+         "read of f: expected 1 index for shape [4], got 2"},
         {"SecondDefinition",
          [] {
            Func f("f");

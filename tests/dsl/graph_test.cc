@@ -256,7 +256,10 @@ INSTANTIATE_TEST_SUITE_P(
          },
          "got y twice"},
         {"TwoOfOneName", [] { Graph(copy_of(copy_of(Diamond().x, "a"), "a")); },
-         "got two operations named a"},
+         "got two operations named a; legal: "},
+        {"TwoInputsOfOneName", [] { Graph(input("x", f32, {4}) + input("x", f32, {4})); },
+         "expected distinct names, got two operations named x; legal: one tensor that both places "
+         "read, or another name for one of the two"},
         {"OperationNamedAsASize", [] { Graph(copy_of(Diamond().x, "B")); },
          "got B for a run-time size and an operation"},
         {"NameOfAStranger", [] { Graph(Diamond().a).name_of(Diamond().w); },

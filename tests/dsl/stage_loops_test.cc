@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
          "expected a new name, got m, which y has or had; legal: m_1"},
         {"TooFewAxes", refused(raw(DirectiveKind::split, {"m"})), "expected 3 axes, got 1"},
         {"TooManyAxes", refused(raw(DirectiveKind::atomic, {"m"})), "expected 0 axes, got 1"},
-        {"AnEmptyOrder", refused(raw(DirectiveKind::reorder, {})), "expected 1 axes, got 0"},
+        {"AnEmptyOrder", refused(raw(DirectiveKind::reorder, {})), "expected 1 axis, got 0"},
         {"NoReductionLoop", refused([](StageSchedule& y) { y.rfactor(m, "part"); }),
          "expected a reduction loop of y (k), got m"},
         {"ANewLoopIsNoStoredAxis",

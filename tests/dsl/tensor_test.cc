@@ -136,7 +136,9 @@ INSTANTIATE_TEST_SUITE_P(
          [] {
            constant("c", {}, std::vector<double>{1, 2});
          },
-         "expected 1 values"},
+         "expected 1 value (8 bytes) for shape [], got 2 (16 bytes)"},
+        {"NoByte", [] { constant("c", i8, {1}, {}); },
+         "constant c: expected 1 value (1 byte) for shape [1], got 0 (0 bytes)"},
         {"RunTimeConstant", [] { constant("c", {B()}, std::vector<float>{1}); },
          "expected a shape of numbers, got [B]"},
         {"BoolTwo", [] { constant("c", bool_, {1}, {2}); }, "expected bool values 0 or 1, got 2"},

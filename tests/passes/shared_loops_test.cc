@@ -164,7 +164,7 @@ TEST(SharedLoops, WhatTheConfigRefuses) {
       {R"({"patterns": ["elementwise chain"]})",
        "expected a pattern that the config enables, got "},
       {R"({"least_elements": 10000000})", "of at least 10000000 elements, got "},
-      {R"({"largest_group": 1})", "expected a group of at most 1 operations, got "}};
+      {R"({"largest_group": 1})", "expected a group of at most 1 operation, got "}};
   struct Case {
     Graph graph;
     std::string pattern;

@@ -7,8 +7,9 @@
 
 Works in a worktree of its own, of the commit that is checked out: what is not committed is not looked at.
 A larger sample of the same seed has the smaller one in it, and goes on where that ended (--json, --resume).
-Ends with how many were caught, were missed and did not build, and with 0 when at least 95 of 100 were caught, and all
-built.
+A bug is caught when a case of its test fails. A test that ends before it can name one (a signal, a sanitizer's report)
+has crashed, which its log has to explain. One that runs out of time has noticed nothing: perhaps the machine was busy.
+Ends with how many there were of each, and with 0 when at least 95 of 100 were caught or crashed, and all built.
 """
 
 import argparse
@@ -18,13 +19,19 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import tomllib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, ".ci"))
+
+import count_tests  # noqa: E402
+
 LIST = "tests/planted/bugs.toml"
 LEAST_CAUGHT = 0.95
 
-CAUGHT, MISSED, DID_NOT_BUILD = "caught", "missed", "did not build"
+CAUGHT, CRASHED, TIMED_OUT, MISSED, DID_NOT_BUILD = "caught", "crashed", "timed out", "missed", "did not build"
+KINDS = (CAUGHT, CRASHED, TIMED_OUT, MISSED, DID_NOT_BUILD)
 
 # What Bazel ends with.
 ALL_PASSED, TESTS_FAILED = 0, 3
@@ -62,10 +69,11 @@ def worktree():
     return path
 
 
-def run_test(root, target, log):
-    """What Bazel ends with. It has ended when this returns or raises: what it compiles while a file is put back would
-    stay in a disk cache as what the bug makes."""
-    command = ["./bazelw", "test", "--noshow_progress", "--experimental_guard_against_concurrent_changes", target]
+def run_test(root, target, log, events=os.devnull):
+    """What Bazel ends with; its build events go to a file. It has ended when this returns or raises: what it compiles
+    while a file is put back would stay in a disk cache as what the bug makes."""
+    command = ["./bazelw", "test", "--noshow_progress", "--experimental_guard_against_concurrent_changes"]
+    command += ["--build_event_json_file=" + events, target]
     interrupts = []  # which Bazel gets too, and this program perhaps while it starts Bazel
     before = signal.signal(signal.SIGINT, lambda *_: interrupts.append(True))
     try:
@@ -77,8 +85,21 @@ def run_test(root, target, log):
     return ended.returncode
 
 
+def outcome(code, events):
+    """Which of KINDS, by what Bazel ends with and its build events."""
+    if code == ALL_PASSED:
+        return MISSED
+    if code != TESTS_FAILED:
+        return DID_NOT_BUILD
+    results = [result for runs in count_tests.last_attempts(events).values() for result in runs]
+    if any(case == "failed" for result in results for _, case in count_tests.xml_cases(result)):
+        return CAUGHT
+    statuses = {result.get("status") for result in results}
+    return CRASHED if "FAILED" in statuses else TIMED_OUT if "TIMEOUT" in statuses else DID_NOT_BUILD
+
+
 def plant(bug, root, log):
-    """CAUGHT, MISSED or DID_NOT_BUILD; the file is as it was afterwards."""
+    """Which of KINDS; the file is as it was afterwards."""
     text = planted(bug, root)
     path = os.path.join(root, bug["file"])
     with open(path, encoding="utf-8") as source:
@@ -86,11 +107,12 @@ def plant(bug, root, log):
     try:
         with open(path, "w", encoding="utf-8") as source:
             source.write(text)
-        code = run_test(root, bug["caught"], log)
+        with tempfile.NamedTemporaryFile(suffix=".json") as events:
+            code = run_test(root, bug["caught"], log, events.name)
+            return outcome(code, count_tests.read_events(events.name))
     finally:
         with open(path, "w", encoding="utf-8") as source:
             source.write(original)
-    return {ALL_PASSED: MISSED, TESTS_FAILED: CAUGHT}.get(code, DID_NOT_BUILD)
 
 
 def caught_before(path):
@@ -109,16 +131,17 @@ def write_results(results, path):
     if not path:
         return
     with open(path, "w", encoding="utf-8") as twin:
-        json.dump({"caught": count(results, CAUGHT), "planted": len(results), "bugs": results}, twin, indent=2)
+        counts = {kind: count(results, kind) for kind in KINDS}
+        json.dump(dict(counts, planted=len(results), bugs=results), twin, indent=2)
 
 
 def report(results):
     for result in results:
         if result["result"] != CAUGHT:
             print("{result}: {name} ({file}; {caught})".format(**result))
-    kinds = ", ".join("{} {}".format(count(results, kind), kind) for kind in (CAUGHT, MISSED, DID_NOT_BUILD))
+    kinds = ", ".join("{} {}".format(count(results, kind), kind) for kind in KINDS)
     print("{} bugs planted: {}".format(len(results), kinds))
-    enough = count(results, CAUGHT) >= LEAST_CAUGHT * len(results)
+    enough = count(results, CAUGHT) + count(results, CRASHED) >= LEAST_CAUGHT * len(results)
     return 0 if results and enough and count(results, DID_NOT_BUILD) == 0 else 1
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import signal
 import sys
@@ -63,6 +64,71 @@ def what_is_planted_again():
             yield "expected what was caught before, got {}".format(plant_bugs.caught_before(path))
 
 
+def test_result(folder, status, cases=None):
+    """An event of Bazel's; `cases`: of the report that the test has written, if it did."""
+    report = os.path.join(folder, "{}.xml".format(len(os.listdir(folder))))
+    with open(report, "w", encoding="utf-8") as out:
+        out.write("<testsuites><testsuite>{}</testsuite></testsuites>".format(cases or '<testcase name="a"/>'))
+    output = {"name": "test.xml", "uri": "file://" + report}
+    key = {"label": "//a:test", "shard": len(os.listdir(folder))}
+    return {"id": {"testResult": key}, "testResult": {"status": status, "testActionOutput": [output]}}
+
+
+def outcomes_that_are_wrong():
+    """Only a case that fails catches a bug; a test that ran out of time did not."""
+    passed = '<testcase classname="A" name="B"/>'
+    failed = '<testcase classname="A" name="B"><failure/></testcase>'
+    with tempfile.TemporaryDirectory() as folder:
+
+        def result(status, cases=None):
+            return test_result(folder, status, cases)
+
+        outcomes = (
+            ("caught", 3, [result("FAILED", failed)]),
+            ("caught", 3, [result("TIMEOUT"), result("FAILED", failed)]),
+            ("crashed", 3, [result("FAILED")]),
+            ("crashed", 3, [result("FAILED", passed)]),
+            ("timed out", 3, [result("TIMEOUT")]),
+            ("timed out", 3, [result("PASSED", passed), result("TIMEOUT")]),
+            ("missed", 0, [result("PASSED", passed)]),
+            ("did not build", 1, []),
+            ("did not build", 3, [result("FAILED_TO_BUILD")]),
+            ("did not build", 3, []),
+        )
+        for expected, code, events in outcomes:
+            got = plant_bugs.outcome(code, events)
+            if got != expected:
+                yield "expected {} of {} with {}, got {}".format(expected, code, events, got)
+
+
+def what_bazel_says():
+    """The file of a bug is as it was, and what comes of it is what Bazel's events say, in the twin too."""
+    with tempfile.TemporaryDirectory() as root, open(os.devnull, "w", encoding="utf-8") as log:
+        event = os.path.join(root, "event.json")
+        with open(event, "w", encoding="utf-8") as out:
+            json.dump(test_result(tempfile.mkdtemp(dir=root), "TIMEOUT"), out)
+        bazelw = os.path.join(root, "bazelw")
+        with open(bazelw, "w", encoding="utf-8") as script:
+            script.write('#!/bin/sh\nfor a; do case $a in --build_event_json_file=*) cp event.json "${a#*=}" ;; esac; done\n')
+            script.write("grep -q bug a.cc && exit 3\n")
+        os.chmod(bazelw, 0o755)
+        with open(os.path.join(root, "a.cc"), "w", encoding="utf-8") as source:
+            source.write("good")
+        bug = {"name": "a", "file": "a.cc", "edit": ["good", "bug"], "caught": "//a:test"}
+        got = plant_bugs.plant(bug, root, log)
+        if got != "timed out":
+            yield "expected timed out, got {}".format(got)
+        with open(os.path.join(root, "a.cc"), encoding="utf-8") as source:
+            if source.read() != "good":
+                yield "the bug stays"
+        twin = os.path.join(root, "bugs.json")
+        plant_bugs.write_results([dict(bug, result=got)], twin)
+        with open(twin, encoding="utf-8") as text:
+            written = json.load(text)
+        if (written["timed out"], written["caught"], written["planted"]) != (1, 0, 1):
+            yield "expected one that timed out, got {}".format(written)
+
+
 def samples_that_are_none():
     """A sample is part of the list, the same for the same seed, and stays one when the list grows."""
     bugs = plant_bugs.bugs()
@@ -86,15 +152,20 @@ def samples_that_are_none():
 
 
 def reports_that_are_wrong():
-    """What a run ends with: its count of each kind, and 1 where too few were caught or one did not build."""
-    kinds = {"c": plant_bugs.CAUGHT, "m": plant_bugs.MISSED, "d": plant_bugs.DID_NOT_BUILD}
+    """What a run ends with: its count of each kind, and 1 where too few were noticed or one did not build."""
+    kinds = {"c": "caught", "k": "crashed", "t": "timed out", "m": "missed", "d": "did not build"}
+    none = {kind: 0 for kind in kinds.values()}
     cases = (
-        ("c" * 19 + "m", 0, "20 bugs planted: 19 caught, 1 missed, 0 did not build"),
-        ("c" * 18 + "m", 1, "19 bugs planted: 18 caught, 1 missed, 0 did not build"),
-        ("c" * 99 + "d", 1, "100 bugs planted: 99 caught, 0 missed, 1 did not build"),
-        ("", 1, "0 bugs planted: 0 caught, 0 missed, 0 did not build"),
+        ("c" * 19 + "m", 0, {"caught": 19, "missed": 1}),
+        ("c" * 18 + "km", 0, {"caught": 18, "crashed": 1, "missed": 1}),
+        ("c" * 18 + "m", 1, {"caught": 18, "missed": 1}),
+        ("c" * 18 + "tm", 1, {"caught": 18, "timed out": 1, "missed": 1}),
+        ("c" * 99 + "d", 1, {"caught": 99, "did not build": 1}),
+        ("", 1, {}),
     )
-    for letters, code, last_line in cases:
+    for letters, code, counts in cases:
+        words = ("{} {}".format(number, kind) for kind, number in dict(none, **counts).items())
+        last_line = "{} bugs planted: {}".format(len(letters), ", ".join(words))
         results = [
             {"name": "bug {}".format(i), "file": "a.cc", "caught": "//a:test", "result": kinds[letter]}
             for i, letter in enumerate(letters)
@@ -117,6 +188,8 @@ def main():
     report.case("EachTestIsThere", tests_that_are_not_there())
     report.case("EachHasItsName", bugs_of_one_name())
     report.case("AStopWaitsForBazel", what_a_stop_leaves_behind())
+    report.case("ATimeoutCatchesNothing", outcomes_that_are_wrong())
+    report.case("ABugIsPlantedAndTakenAway", what_bazel_says())
     report.case("WhatWasCaughtIsKept", what_is_planted_again())
     report.case("ASampleIsDrawn", samples_that_are_none())
     report.case("TheEndSaysHowMany", reports_that_are_wrong())

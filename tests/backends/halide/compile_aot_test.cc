@@ -286,7 +286,7 @@ TEST_F(CompileAot, RefusesMoreTargetsThanNests) {
   EXPECT_THAT(error_of([&] {
                 compile_aot(std::vector<LoopNest>{linear_nest()}, "k", {kAvx2, kPlain}, folder());
               }),
-              HasSubstr("expected a nest for each of 2 targets, got 1"));
+              HasSubstr("expected 2 nests, one for each target, got 1"));
 }
 
 // The packed weights have one shape and their elements in another order: entries do not tell.
@@ -325,11 +325,17 @@ TEST_F(CompileAot, RefusesNestsThatPackDifferently) {
               HasSubstr("for every target"));
 }
 
+TEST_F(CompileAot, MakesFoldersThatAreNotThere) {
+  compile_aot(linear_nest(), "linear", kPlain, folder("not/there/yet"));
+  EXPECT_THAT(files_in("not/there/yet"), UnorderedElementsAre("linear.h", "linear.a"));
+}
+
 TEST_F(CompileAot, RefusesAFolderInsideAFile) {
   fs::create_directories(folder_);
   std::ofstream(folder_ / "file") << "in the way";
   EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "k", kPlain, folder("file/out")); }),
-              HasSubstr("output directory"));
+              AllOf(HasSubstr("output directory "),
+                    HasSubstr("file/out: expected one that can be made, got: Not a directory")));
   EXPECT_EQ(contents("file"), "in the way");
 }
 

@@ -398,6 +398,18 @@ TEST(RowsAtATime, StepsThatHaveFewRowsAreRight) {
   }
 }
 
+// Nor do tiles of steps divide their number: the series lies across the steps of a tile all the
+// same.
+TEST(RowsAtATime, StepsThatNoTileDividesLieInOneVector) {
+  const Tensor x = input("x", f32, {97, kSize, 20}), g = input("g", f32, {20});
+  const Graph graph(layer_norm(gelu(x), g, g, 1e-5, "y"));
+  const Target target = target_of("x86-64-v3", 4);
+  const std::string text = derived(graph, target);
+  EXPECT_TRUE(has(text, "y_apart.partition(i0)\n")) << text;
+  EXPECT_TRUE(has(text, "gelu_apart.fuse(i0, along, flat)\n")) << text;
+  EXPECT_TRUE(derives(graph, target, {0, 1, 5, 17}, 1e-4));
+}
+
 // As many as there are at most decide.
 TEST(RowsAtATime, ThreadsWhereStepsWithFewRowsAreMany) {
   const auto text_of = [](int64_t steps) {

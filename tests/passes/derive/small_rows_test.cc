@@ -97,7 +97,7 @@ TEST(SmallRows, WhyNotSmall) {
   };
   EXPECT_EQ(why_not(relu(x, "y"), 1), "");
   EXPECT_EQ(why_not(x, 1), "expected x to be computed");
-  EXPECT_EQ(why_not(relu(x, "y"), 4), "expected y to have 4 axes that say which, got 3");
+  EXPECT_EQ(why_not(relu(x, "y"), 4), "expected y to have 4 axes to say which, got 3");
   EXPECT_EQ(why_not(relu(bytes, "y"), 1), "expected values of at least 4 bytes in y");
   EXPECT_EQ(why_not(cast(bytes, f32, "y"), 1), "expected values of at least 4 bytes in y");
   EXPECT_EQ(why_not(relu(large, "y"), 1),

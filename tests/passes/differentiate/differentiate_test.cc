@@ -334,7 +334,7 @@ TEST(GradientRefusals, NothingToDoOrTwice) {
   EXPECT_ERROR(gradients(std::vector<Tensor>(), {x}, {}),
                "expected at least one tensor to differentiate, got none");
   EXPECT_ERROR(gradients(std::vector<Tensor>{y}, {x}, {}),
-               "expected a cotangent (or an undefined tensor) for each of 1 tensors, got 0");
+               "expected 1 cotangent, one (or an undefined tensor) for each tensor, got 0");
 }
 
 TEST(GradientRefusals, UndefinedTensors) {

@@ -432,7 +432,7 @@ TEST(JoinInThePipeline, WhatTheConfigRefuses) {
   EXPECT_EQ(reason(R"({"patterns": ["sibling products"], "least_elements": 97})"),
             "expected q of at least 97 elements, got 96");
   EXPECT_EQ(reason(R"({"patterns": ["sibling products"], "largest_group": 1})"),
-            "expected a group of at most 1 operations, got 2 with q");
+            "expected a group of at most 1 operation, got 2 with q");
   EXPECT_EQ(reason(R"({"enabled": false, "patterns": ["sibling products"]})"),
             "expected fusion to be enabled by the config");
 }

@@ -194,7 +194,7 @@ TEST(NamedPattern, AConvAtNumbersMatchesItself) {
 
 TEST(NamedPattern, RefusesExtentsThatDoNotFit) {
   EXPECT_ERROR(NamedPattern("test", "add+relu").graph_of({6}),
-               "test, add+relu: expected rows and columns, as in 512x1024, got 1 extents");
+               "test, add+relu: expected rows and columns, as in 512x1024, got 1 extent");
   EXPECT_ERROR(NamedPattern("test", "add+relu").graph_of({6, 8, 5}), "got 3 extents");
   EXPECT_ERROR(NamedPattern("test", "matmul+relu").graph_of({6, 8}),
                "expected rows, columns and depth");

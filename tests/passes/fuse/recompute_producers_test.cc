@@ -415,7 +415,7 @@ TEST(RecomputeInThePipeline, WhatTheConfigRefuses) {
   EXPECT_EQ(reason(R"({"patterns": ["recomputed values"], "least_elements": 32769})"),
             "expected s of at least 32769 elements, got 32768");
   EXPECT_EQ(reason(R"({"patterns": ["recomputed values"], "largest_group": 1})"),
-            "expected a group of at most 1 operations, got 2 with s");
+            "expected a group of at most 1 operation, got 2 with s");
   EXPECT_EQ(reason(R"({"patterns": ["recomputed values"], "largest_group": 2})"), "");
   EXPECT_EQ(reason(R"({"enabled": false})"), "expected fusion to be enabled by the config");
 }

@@ -45,7 +45,7 @@ TEST(BindSizes, SolvesWithSizesThatTheCallerGives) {
 
 TEST(BindSizes, RefusesAWrongRank) {
   EXPECT_ERROR(bind_sizes({{"x", {B, 256}}}, {{7}}),
-               "argument x: expected 2 axes [B, 256], got 1 axes [7]");
+               "argument x: expected 2 axes [B, 256], got 1 axis [7]");
 }
 
 TEST(BindSizes, RefusesAWrongConstant) {

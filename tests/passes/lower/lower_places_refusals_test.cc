@@ -412,7 +412,8 @@ TEST_F(LowerRefuses, ScheduleOfAnotherGraph) {
   Tensor z = compute("z", {m, n}, v_(n, n) * b_(n));
   Schedule other(z);
   other[z].vectorize(n);
-  EXPECT_TRUE(throws_with<ScheduleError>([&] { lower(y_, other); }, "got z"));
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { lower(y_, other); },
+                                         "with output y, got one of a graph with z"));
 }
 
 TEST_F(LowerRefuses, ScheduleOfAGraphWithOtherAxes) {

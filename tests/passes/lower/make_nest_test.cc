@@ -97,6 +97,25 @@ std::string refusal(const Graph& graph, const Schedule& schedule) {
   return "";
 }
 
+TEST(MakeNest, AScheduleOfAnotherOutputIsRefused) {
+  const Tensor x = input("x", f32, {4});
+  const Tensor o = relu(x, "o"), p = relu(x, "p");
+  const std::string of_another =
+      "lower: expected a schedule of a graph with output o, got one of a graph with p";
+  Schedule schedule(p);
+  EXPECT_EQ(refusal(Graph(o), schedule), of_another);
+  schedule[p].vectorize(Axis("i0"), 4);
+  EXPECT_EQ(refusal(Graph(o), schedule), of_another);
+  EXPECT_EQ(refusal(Graph({o, p}), schedule),
+            "lower: expected a schedule of a graph with outputs o, p, got one of a graph with p");
+}
+
+TEST(MakeNest, TheOrderOfOutputsIsTheGraphs) {
+  const Tensor x = input("x", f32, {4});
+  const Tensor o = relu(x, "o"), p = relu(x, "p");
+  EXPECT_EQ(refusal(Graph({o, p}), Schedule(Graph({p, o}))), "");
+}
+
 TEST(MakeNest, WhatNoMemoryHoldsIsRefusedWhereNoDirectiveMadeIt) {
   const Graph graph = ends_of_long_rows();
   Schedule schedule(graph);

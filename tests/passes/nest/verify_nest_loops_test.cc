@@ -324,6 +324,39 @@ TEST(VerifyNestLoops, RefusesALoopThatEndsBeforeItsDomain) {
                         "loop p.i: 2 steps, expected 4, at B = 1");
 }
 
+// The same of what is stored whole: p is an output too, of sums s of the rows of q.
+LoopNest kept_ends_early(const Expr& steps) {
+  const Axis i("i", B), j("j", 3), k("k", 3), io("io"), ii("ii");
+  const Tensor q = compute("q", {i, j}, input("x", f32, {B, 3})(i, j) * 2.0f);
+  const Tensor s = compute("s", {i}, sum(k, q(i, k)));
+  const Tensor p = compute("p", {i}, s(i) + 1.0f);
+  Schedule schedule(Graph({compute("y", {i}, p(i) * 3.0f), p}));
+  schedule["y"].split(i, io, ii, 4, Tail::guard);
+  schedule["p"].compute_at("y", io);
+  schedule["s"].compute_at("p", i);
+  schedule["q"].compute_at("y", io);
+  LoopNest nest = partition_loops(lower(schedule.graph(), schedule), {"y.io"});
+  int edited = 0;
+  nest.root = edit<Loop>(nest.root, [&](Loop* loop) {
+    if (loop->stage != "p" || loop->extent->op == ExprOp::constant) return;
+    ++edited;
+    loop->extent = steps;
+  });
+  EXPECT_EQ(edited, 1) << to_string(nest);
+  return nest;
+}
+
+TEST(VerifyNestLoops, AcceptsALoopOfWhatIsKeptThatEndsWithItsDomain) {
+  EXPECT_NO_THROW(verify_nest(kept_ends_early(size_value("B") % 4)));
+}
+
+TEST(VerifyNestLoops, RefusesALoopOfWhatIsKeptThatEndsBeforeItsDomain) {
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(kept_ends_early(size_value("B") % 4 - 1)),
+                        "loop p.i: 0 steps, expected 4, at B = 1");
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(kept_ends_early(int_constant(2))),
+                        "loop p.i: 2 steps, expected 4, at B = 1");
+}
+
 // p in one vector for each tile of eight, of which the last part of the loop over tiles takes four.
 LoopNest in_vectors(int64_t lanes) {
   const Axis i("i", B), io("io"), ii("ii"), lane("lane");
