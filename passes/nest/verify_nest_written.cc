@@ -227,14 +227,14 @@ class WrittenRegion : public ValueVisitor {
     if (!stages_.uses(uop.stage, alloc_.stage)) return;
     if (uop.part == Part::init || !runs(uop)) return;
     const Stage& stage = stages_.stage(uop.stage);
-    const IndexValues axes = axes_at(stage, uop);
     if (stage.name == alloc_.stage) {
+      if (uop.part != Part::update) return;
       std::vector<int64_t> target;
-      for (const Axis& axis : stage.axes) target.push_back(axes.at(axis.name()));
-      if (uop.part == Part::update) check_read(stage, target, Part::init);
+      for (size_t d = 0; d < stage.axes.size(); ++d) target.push_back(value_of(uop.point[d]));
+      check_read(stage, target, Part::init);
       return;
     }
-    visit_reads(body_of(stage, uop), axes,
+    visit_reads(body_of(stage, uop), axes_at(stage, uop),
                 [&](const Expr& read, const std::vector<int64_t>& index) {
                   if (read->name != alloc_.stage) return;
                   if (!stages_.stage(alloc_.stage).is_reduction())
@@ -272,11 +272,14 @@ class WrittenVerifier : public EndsVisitor {
 
  private:
   void visit_alloc(const Alloc& alloc) override {
-    WrittenRegion(nest_, stages_, alloc, values_).verify();
+    // The first iteration of the loops around may be the last, too.
+    const bool is_new = verified_.emplace(&alloc, values_).second;
+    if (is_new) WrittenRegion(nest_, stages_, alloc, values_).verify();
     walk(*alloc.body);
   }
 
   const StageUses stages_;
+  std::set<std::pair<const Alloc*, IndexValues>> verified_;
 };
 
 }  // namespace
