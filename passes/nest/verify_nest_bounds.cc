@@ -34,13 +34,13 @@ using Allocs = std::map<std::string, const Alloc*>;
 class AccessVerifier {
  public:
   AccessVerifier(const LoopNest& nest, const Allocs& allocs, const UopNode& uop,
-                 LoopSamples samples)
+                 LoopSamples* samples)
       : nest_(nest),
         allocs_(allocs),
         uop_(uop),
         stage_(nest.stage(uop.stage)),
-        table_(std::move(samples.table)),
-        runs_(std::move(samples.runs)),
+        table_(samples->table),
+        runs_(samples->runs),
         axes_(table_.points()) {}
 
   void verify() {
@@ -169,9 +169,9 @@ class AccessVerifier {
   const Allocs& allocs_;
   const UopNode& uop_;
   const Stage& stage_;
-  IndexTable table_;  // knows sizes and loop variables
-  PointMask runs_;    // where this instance happens, or a side of it that is not masked
-  IndexTable axes_;   // knows sizes and the stage's axes
+  IndexTable& table_;  // knows sizes and loop variables
+  PointMask runs_;     // where this instance happens, or a side of it that is not masked
+  IndexTable axes_;    // knows sizes and the stage's axes
   std::map<std::string, Region> regions_;
 };
 
@@ -183,7 +183,7 @@ class BoundsVerifier : public ContextVisitor {
 
  private:
   void visit_uop(const UopNode& uop) override {
-    AccessVerifier(nest_, allocs_, uop, samples()).verify();
+    AccessVerifier(nest_, allocs_, uop, &samples()).verify();
   }
 };
 

@@ -38,7 +38,7 @@ ContextVisitor::ContextVisitor(const LoopNest& nest) : nest_(nest) {
 
 void ContextVisitor::visit_loop(const Loop& loop) {
   loops_.push_back(&loop);
-  walk(*loop.body);
+  walk_at_place(*loop.body);
   loops_.pop_back();
 }
 
@@ -68,11 +68,24 @@ void ContextVisitor::visit_branch(const Branch& branch) {
     size_t& passed = passed_[branch.stage];
     if (holds) specialized_.emplace(branch.stage, specialized(nest_.stage(branch.stage), passed));
     passed += holds ? 0 : 1;
-    walk(**side);
+    walk_at_place(**side);
     passed_[branch.stage] -= holds ? 0 : 1;
     specialized_.erase(branch.stage);
     std::swap(sizes_, here);
   }
+}
+
+void ContextVisitor::walk_at_place(const Node& node) {
+  places_.emplace_back();
+  walk(node);
+  places_.pop_back();
+}
+
+LoopSamples& ContextVisitor::samples() {
+  constexpr int kMostUses = 64;  // the table keeps all that was computed
+  Place& here = places_.back();
+  if (here.uses++ % kMostUses == 0) here.samples = sample_loops(loops_, nest_.sizes, sizes_);
+  return *here.samples;
 }
 
 const Stage& ContextVisitor::stage_here(const std::string& name) const {

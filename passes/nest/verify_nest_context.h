@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ class ContextVisitor : public NestVisitor {
   // A stage as it is here: in a specialization, or in general.
   const Stage& stage_here(const std::string& name) const;
   // Of the loops around, at the sizes for which the node at hand runs; none when there are none.
-  LoopSamples samples() const { return sample_loops(loops_, nest_.sizes, sizes_); }
+  // What is computed in the table is there for other nodes in the same loops. Until the next call.
+  LoopSamples& samples();
 
   const LoopNest& nest_;
   std::vector<const Loop*> loops_;  // outermost first
@@ -35,6 +37,15 @@ class ContextVisitor : public NestVisitor {
   std::map<std::string, const WindowNode*> windows_;
 
  private:
+  // Inside one loop, or one side of a branch.
+  struct Place {
+    std::optional<LoopSamples> samples;
+    int uses = 0;
+  };
+
+  void walk_at_place(const Node& node);
+
+  std::vector<Place> places_{1};              // around the node at hand, outermost first
   std::vector<int64_t> sizes_;                // each run-time size takes these in turn
   std::map<std::string, Stage> specialized_;  // stages that are in a specialization here
   std::map<std::string, size_t> passed_;      // specializations that the branches around left out

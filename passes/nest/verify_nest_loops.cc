@@ -142,7 +142,7 @@ class LoopsVerifier : public ContextVisitor {
   }
 
   // Of the axes that the loop is made of, and of which none around has a piece, all pieces.
-  void verify_pieces(const std::vector<std::vector<const Loop*>>& parts) const {
+  void verify_pieces(const std::vector<std::vector<const Loop*>>& parts) {
     const Loop& loop = *parts.front().front();
     const Stage& stage = stage_here(loop.stage);
     const std::vector<AxisPiece> around = pieces_around(stage);
@@ -161,7 +161,7 @@ class LoopsVerifier : public ContextVisitor {
     }
     EMULSION_CHECK(same, "nest {}: loop {} in {} pieces, expected the {} of its axes", nest_.name,
                    loop.variable(), parts.size(), expected.size());
-    LoopSamples here = samples();
+    LoopSamples& here = samples();
     for (const std::vector<AxisPiece>& pieces : expected) {
       for (const AxisPiece& piece : pieces) {
         const IndexColumn& steps = here.table.values(extent_value(piece.extent), here.runs);
@@ -306,8 +306,8 @@ class LoopsVerifier : public ContextVisitor {
   }
 
   // A loop that takes the steps of another one takes all of its own.
-  void verify_joined(const Loop& loop, const Loop& outer) const {
-    LoopSamples here = samples();
+  void verify_joined(const Loop& loop, const Loop& outer) {
+    LoopSamples& here = samples();
     const auto steps_of = [&](const Loop& one) {
       const Stage& stage = stage_here(one.stage);
       return here.table.values(loop_extents(stage, region_of(stage)).at(one.axis), here.runs);
@@ -321,11 +321,11 @@ class LoopsVerifier : public ContextVisitor {
     }
   }
 
-  void verify_parts(const std::vector<const Loop*>& parts) const {
+  void verify_parts(const std::vector<const Loop*>& parts) {
     const Loop& loop = *parts.front();
     if (const Loop* outer = joined_loop(parts)) return verify_joined(loop, *outer);
     const Stage& stage = stage_here(loop.stage);
-    LoopSamples here = samples();
+    LoopSamples& here = samples();
     const IndexColumn whole = here.table.values(
         loop_extents(stage, region_of(stage, loop.pieces)).at(loop.axis), here.runs);
     IndexColumn next(here.table.points(), 0);  // the step that the next part is to begin with
@@ -357,14 +357,21 @@ class LoopsVerifier : public ContextVisitor {
   }
 
   void visit_uop(const UopNode& uop) override {
-    LoopSamples here = samples();
+    const bool is_shared = std::any_of(loops_.begin(), loops_.end(),
+                                       [](const Loop* loop) { return !loop->shared.empty(); });
+    if (!is_shared) return verify_uop(uop, &samples());
     // In loops that several stages share, each has variables of its own.
+    LoopSamples here = samples();
     for (const Loop* loop : loops_) {
       for (const std::string& other : loop->shared) {
         here.table.set(loop_variable(other, loop->axis),
                        here.table.variables().at(loop->variable()));
       }
     }
+    verify_uop(uop, &here);
+  }
+
+  void verify_uop(const UopNode& uop, LoopSamples* here) const {
     const Stage& stage = stage_here(uop.stage);
     const size_t decided = pieces_around(stage).size(), cut = cut_axes(stage).size();
     EMULSION_CHECK(decided == cut, "nest {}: {} in pieces of {} axes, expected {}", nest_.name,
@@ -375,22 +382,22 @@ class LoopsVerifier : public ContextVisitor {
         expected.guards.push_back({uop.point[d] < extent_value(stage.axes[d].extent())});
       }
     }
-    verify_point(uop, stage, expected, &here);
+    verify_point(uop, stage, expected, here);
     const bool or_less = is_widened(stage);
-    const PointMask needed = where_needed(uop, stage, &here);
-    PointMask runs(here.runs.size(), 0);  // where it loads or stores
+    const PointMask needed = where_needed(uop, stage, here);
+    PointMask runs(here->runs.size(), 0);  // where it loads or stores
     for (GuardMask side : {GuardMask::loads, GuardMask::stores}) {
-      const PointMask wanted = where_hold(expected.guards, side, &here);
-      const PointMask found = where_hold(uop.guards, side, &here);
+      const PointMask wanted = where_hold(expected.guards, side, here);
+      const PointMask found = where_hold(uop.guards, side, here);
       for (size_t i = 0; i < found.size(); ++i) {
         const bool less = or_less || !needed[i];
         EMULSION_CHECK(less ? found[i] <= wanted[i] : found[i] == wanted[i],
                        "nest {}: the guards of {} {} it out{}", nest_.name, uop.stage,
-                       wanted[i] ? "leave" : "do not leave", place_of(here.table, i));
+                       wanted[i] ? "leave" : "do not leave", place_of(here->table, i));
         runs[i] |= found[i];
       }
     }
-    if (uop.body.defined()) verify_body(uop, stage, runs, &here.table);
+    if (uop.body.defined()) verify_body(uop, stage, runs, &here->table);
   }
 
   // Where it is not of a row beyond the domain, which a vector across rows may leave out.

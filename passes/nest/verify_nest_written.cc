@@ -131,6 +131,8 @@ class WriteCollector : public ValueVisitor {
     walk(*alloc_.body);
     return std::move(written_);
   }
+  // After that: how many that run are inside one another.
+  unsigned loops() const { return loops_; }
 
  private:
   void visit_alloc(const Alloc& alloc) override {
@@ -144,7 +146,9 @@ class WriteCollector : public ValueVisitor {
     if (extent && extent->highest <= 0) return;
     const std::string variable = loop.variable();
     if (min && extent) ranges_[variable] = {min->lowest, min->highest + extent->highest - 1};
+    loops_ = std::max(loops_, ++depth_);
     walk(*loop.body);
+    --depth_;
     ranges_.erase(variable);
   }
 
@@ -178,6 +182,7 @@ class WriteCollector : public ValueVisitor {
   const Alloc& alloc_;
   Ranges ranges_;
   Written written_;
+  unsigned depth_ = 0, loops_ = 0;
 };
 
 // One alloc, where the loops around it and the sizes have these values.
@@ -188,8 +193,14 @@ class WrittenRegion : public ValueVisitor {
       : ValueVisitor(nest, values), stages_(stages), alloc_(alloc) {}
 
   void verify() {
-    written_ = WriteCollector(nest_, stages_, alloc_, values_).collect();
-    for (mixture_ = 0; mixture_ < kMixtures; ++mixture_) walk(*alloc_.body);
+    WriteCollector collector(nest_, stages_, alloc_, values_);
+    written_ = collector.collect();
+    std::set<std::vector<bool>> seen;  // of few loops, several mixtures are the same
+    for (mixture_ = 0; mixture_ < kMixtures; ++mixture_) {
+      std::vector<bool> lasts;
+      for (unsigned depth = 0; depth < collector.loops(); ++depth) lasts.push_back(is_last(depth));
+      if (seen.insert(std::move(lasts)).second) walk(*alloc_.body);
+    }
   }
 
  private:
@@ -201,26 +212,29 @@ class WrittenRegion : public ValueVisitor {
     if (!stages_.any_uses(&loop, alloc_.stage)) return;
     const int64_t min = value_of(loop.min), extent = value_of(loop.extent);
     if (extent <= 0) return;
-    // All first, all last, then by bits that differ from loop to loop.
-    const unsigned bits = mixture_ * 0x9e3779b9u >> (depth_ % 16 + 8);
-    const bool last = mixture_ == 1 || (mixture_ > 1 && bits % 2 == 1);
-    ++depth_;
+    const bool last = is_last(depth_++);
     walk_at(loop, last ? min + extent - 1 : min);
     --depth_;
+  }
+
+  // All first, all last, then by bits that differ from loop to loop.
+  bool is_last(unsigned depth) const {
+    const unsigned bits = mixture_ * 0x9e3779b9u >> (depth % 16 + 8);
+    return mixture_ == 1 || (mixture_ > 1 && bits % 2 == 1);
   }
 
   void visit_uop(const UopNode& uop) override {
     if (!stages_.uses(uop.stage, alloc_.stage)) return;
     if (uop.part == Part::init || !runs(uop)) return;
     const Stage& stage = stages_.stage(uop.stage);
-    const IndexValues axes = axes_at(stage, uop);
     if (stage.name == alloc_.stage) {
+      if (uop.part != Part::update) return;
       std::vector<int64_t> target;
-      for (const Axis& axis : stage.axes) target.push_back(axes.at(axis.name()));
-      if (uop.part == Part::update) check_read(stage, target, Part::init);
+      for (size_t d = 0; d < stage.axes.size(); ++d) target.push_back(value_of(uop.point[d]));
+      check_read(stage, target, Part::init);
       return;
     }
-    visit_reads(body_of(stage, uop), axes,
+    visit_reads(body_of(stage, uop), axes_at(stage, uop),
                 [&](const Expr& read, const std::vector<int64_t>& index) {
                   if (read->name != alloc_.stage) return;
                   if (!stages_.stage(alloc_.stage).is_reduction())
@@ -258,11 +272,14 @@ class WrittenVerifier : public EndsVisitor {
 
  private:
   void visit_alloc(const Alloc& alloc) override {
-    WrittenRegion(nest_, stages_, alloc, values_).verify();
+    // The first iteration of the loops around may be the last, too.
+    const bool is_new = verified_.emplace(&alloc, values_).second;
+    if (is_new) WrittenRegion(nest_, stages_, alloc, values_).verify();
     walk(*alloc.body);
   }
 
   const StageUses stages_;
+  std::set<std::pair<const Alloc*, IndexValues>> verified_;
 };
 
 }  // namespace

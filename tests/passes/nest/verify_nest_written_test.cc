@@ -117,6 +117,21 @@ TEST(VerifyNestWritten, FollowsQuotientsAndRemainders) {
   EXPECT_INTERNAL_ERROR(verify_nest_written(nest), "of which no start value is written");
 }
 
+// In the last tile of several.
+TEST(VerifyNestWritten, FindsAValueThatIsMissingAtTheLastStepOfTheLoopAround) {
+  const Axis i("i", 12), io("io"), ii("ii");
+  Tensor q = compute("q", {i}, input("x", f32, {12})(i) * 2.0f);
+  Schedule schedule(compute("y", {i}, q(i) * q(i)));
+  schedule["y"].split(i, io, ii, 4);
+  schedule["q"].compute_at("y", io);
+  LoopNest nest = lower(schedule.graph(), schedule);
+  EXPECT_NO_THROW(verify_nest_written(nest));
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    if (loop->stage == "q") loop->extent = 4 - axis_value("y.io");
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_written(nest), "y reads q[11], of which no value is written");
+}
+
 // q and p in the tiles of y, p in vectors: all of a tile of q is read, also beyond its domain.
 TEST(VerifyNestWritten, RefusesALoopThatEndsWhereItsReaderGoesOn) {
   const Extent rows = Extent::size("B");
