@@ -160,8 +160,7 @@ Graph::Graph(const std::vector<Tensor>& outputs) {
     if (!taken.insert(op->name).second) {
       fail(
           "graph: expected distinct names, got two operations named {}; legal: one tensor that "
-          "both "
-          "places read, or another name for one of the two",
+          "both places read, or another name for one of the two",
           op->name);
     }
   }

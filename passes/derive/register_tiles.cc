@@ -42,8 +42,8 @@ int64_t registers_of_product(const Target& target, DType dtype) {
   return is_float(dtype) && target.has_fma() ? 0 : 1;
 }
 
-// What is left of that rate where the first cache does not hold the panel: the second one seldom
-// gives more bytes a cycle than these, however many a tile could take.
+// What is left of that rate where the first cache does not hold the panel, nor most of it: the
+// second one seldom gives more bytes a cycle than these, however many a tile could take.
 double far_panel_rate(int64_t rows, int64_t vector_bytes) {
   constexpr double kNearBytes = 16, kCost = 0.018;  // of a byte more
   const double panel_bytes = 2 * static_cast<double>(vector_bytes) / static_cast<double>(rows);
@@ -99,7 +99,7 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
       double rate = tile_rate(r, vectors, lanes * size_in_bytes(dtype)) * used_share(rows, r) *
                     used_share(columns, width);
       const int64_t bytes = width * size_in_bytes(dtype);
-      if (saturated_product(steps.value_or(0), bytes) > target.l1_bytes && r > 1) {
+      if (2 * saturated_product(steps.value_or(0), bytes) > 3 * target.l1_bytes && r > 1) {
         rate *= far_panel_rate(r, lanes * size_in_bytes(dtype));
       }
       // A run-time extent may be short, and the last panel of columns is as wide as the others.
@@ -125,8 +125,12 @@ RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows
   if (!panel && (!columns || is_one_row) && steps_of_sum(contraction) < kLongSum) {
     panel = kFewVectors * target.vector_lanes(contraction.dtype);
   }
+  // Of packed columns alone: others are copied where enough tiles read them, and larger tiles of
+  // rows are fewer.
+  const std::optional<int64_t> steps =
+      padded ? std::optional(steps_of_sum(contraction)) : std::nullopt;
   return choose_register_tile(target, contraction.dtype, rows, columns, padded, panel,
-                              registers_between(contraction, target), steps_of_sum(contraction));
+                              registers_between(contraction, target), steps);
 }
 
 RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target& target) {

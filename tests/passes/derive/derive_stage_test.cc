@@ -175,6 +175,16 @@ TEST(ChooseRegisterTile, TakesMoreRowsWhereThePanelIsFar) {
   EXPECT_EQ(rows_of("x86-64-v4", 1, 1000), 1);
 }
 
+// Of a packed weight, whose panels are not copied.
+TEST(ChooseRegisterTile, OfAPanelThatIsCopiedHasRowsAsBefore) {
+  const Tensor x = input("x", f32, {192, 1000});
+  const auto text_of = [&](const Tensor& w) {
+    return to_string(derive_schedule(Graph(matmul(x, w, "y")), Target::parse("x86-64-v4,cores=1")));
+  };
+  EXPECT_NE(text_of(weight("w", f32, {1000, 528})).find("row, 8, guard"), std::string::npos);
+  EXPECT_EQ(text_of(input("w", f32, {1000, 528})).find("row, 8, guard"), std::string::npos);
+}
+
 TEST(FreshAxis, KeepsANameThatIsFree) {
   Tensor y = relu(input("x", f32, {4, 5}));
   EXPECT_EQ(fresh_axis(*y.op(), "tile"), "tile");
