@@ -36,22 +36,27 @@ void add_softmax_and_norms(int64_t rows, int64_t columns, std::vector<OnnxProgra
 }
 
 // Each head's rows: softmax(q k^T / 8 [+ mask]) v.
+Graph attention(int64_t heads, const Extent& queries, const Extent& length, int64_t width,
+                bool has_mask) {
+  const Axis h("h", heads), s("s", queries), t("t", length), d("d", width);
+  const Tensor q = input("q", f32, {heads, queries, width});
+  const Tensor k = input("k", f32, {heads, length, width}),
+               v = input("v", f32, {heads, length, width});
+  const Tensor mask = input("mask", f32, {queries, length});
+  const Tensor scores = compute("scores", {h, s, t}, sum(d, q(h, s, d) * k(h, t, d)));
+  const Tensor scaled = scores * 0.125F;
+  const Tensor weights = softmax(has_mask ? scaled + mask : scaled);
+  return Graph(compute("y", {h, s, d}, sum(t, weights(h, s, t) * v(h, t, d))));
+}
+
 void add_attention(int64_t heads, int64_t rows, int64_t width, std::vector<OnnxProgram>* all) {
   const double work = 4e-9 * static_cast<double>(heads * rows * rows * width);
   for (const bool at_run_time : {false, true}) {
     for (const bool has_mask : {false, true}) {
       const Extent length = at_run_time ? Extent::size("S") : Extent(rows);
-      const Axis h("h", heads), s("s", length), t("t", length), d("d", width);
-      const Shape shape = {heads, length, width};
-      const Tensor q = input("q", f32, shape), k = input("k", f32, shape),
-                   v = input("v", f32, shape);
-      const Tensor mask = input("mask", f32, {length, length});
-      const Tensor scores = compute("scores", {h, s, t}, sum(d, q(h, s, d) * k(h, t, d)));
-      const Tensor scaled = scores * 0.125F;
-      const Tensor weights = softmax(has_mask ? scaled + mask : scaled);
-      const Graph graph(compute("y", {h, s, d}, sum(t, weights(h, s, t) * v(h, t, d))));
       all->push_back({has_mask ? "masked_attention" : "attention",
-                      fmt::format("{}x{}x{}", heads, rows, width), graph,
+                      fmt::format("{}x{}x{}", heads, rows, width),
+                      attention(heads, length, length, width, has_mask),
                       at_run_time ? SizeValues{{"S", rows}} : SizeValues(), work, "GF/s"});
     }
   }
@@ -63,14 +68,8 @@ void add_attention_of_one(int64_t heads, int64_t rows, int64_t width,
   const double array = 8e-9 * static_cast<double>(heads * rows * width);  // keys and values
   for (const bool at_run_time : {false, true}) {
     const Extent length = at_run_time ? Extent::size("S") : Extent(rows);
-    const Axis h("h", heads), s("s", 1), t("t", length), d("d", width);
-    const Tensor q = input("q", f32, {heads, 1, width});
-    const Tensor k = input("k", f32, {heads, length, width}),
-                 v = input("v", f32, {heads, length, width});
-    const Tensor scores = compute("scores", {h, s, t}, sum(d, q(h, s, d) * k(h, t, d)));
-    const Tensor weights = softmax(scores * 0.125F);
-    const Graph graph(compute("y", {h, s, d}, sum(t, weights(h, s, t) * v(h, t, d))));
-    all->push_back({"attention", fmt::format("{}x1of{}x{}", heads, rows, width), graph,
+    all->push_back({"attention", fmt::format("{}x1of{}x{}", heads, rows, width),
+                    attention(heads, 1, length, width, false),
                     at_run_time ? SizeValues{{"S", rows}} : SizeValues(), array, "GB/s"});
   }
 }

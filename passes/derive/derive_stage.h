@@ -36,7 +36,7 @@ inline constexpr int64_t kProductsOfRow = int64_t{1} << 18;
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
 // left. `panel`: the panels' width when it is fixed already, which the tile's columns then divide.
 // `between`: how many registers the values between operands and sums take, when it is not a
-// product. `steps`: of each sum, of which the panel has a row each; nothing for few.
+// product. `steps`: how many each sum has, a row of the panel each; nothing for a panel near by.
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,
                                   std::optional<int64_t> panel = std::nullopt,

@@ -42,8 +42,9 @@ int64_t registers_of_product(const Target& target, DType dtype) {
   return is_float(dtype) && target.has_fma() ? 0 : 1;
 }
 
-// What is left of that rate where the first cache does not hold the panel, nor most of it: the
-// second one seldom gives more bytes a cycle than these, however many a tile could take.
+// What is left of that rate where the first cache does not hold the panel, nor most of it. As a
+// rule of thumb, too: what the tile would take from the second one beyond so many bytes a cycle
+// costs.
 double far_panel_rate(int64_t rows, int64_t vector_bytes) {
   constexpr double kNearBytes = 16, kCost = 0.018;  // of a byte more
   const double panel_bytes = 2 * static_cast<double>(vector_bytes) / static_cast<double>(rows);

@@ -67,9 +67,9 @@ std::optional<int64_t> vectors_along(const RowGroup& group, const Target& target
   return (*points + lanes - 1) / lanes;
 }
 
-// How many of such rows are computed at a time, at most: as many as have some tens of vectors. The
-// loops over so few are unrolled, sums and maxima stay in registers, and what is stored of a row is
-// loaded again soon. Nothing where a row is one vector.
+// How many of such rows are computed at a time, at most: as many as have 24 vectors, and at least
+// four. Loops over so few are unrolled, sums and maxima stay in registers, and what is stored of a
+// row is loaded again soon. Nothing where a row is one vector.
 std::optional<int64_t> rows_of_tens_of_vectors(const RowGroup& group, const Target& target) {
   const std::optional<int64_t> vectors = vectors_along(group, target);
   if (!vectors || *vectors == 1) return std::nullopt;

@@ -175,8 +175,8 @@ TEST(ChooseRegisterTile, TakesMoreRowsWhereThePanelIsFar) {
   EXPECT_EQ(rows_of("x86-64-v4", 1, 1000), 1);
 }
 
-// Of a packed weight, whose panels are not copied.
-TEST(ChooseRegisterTile, OfAPanelThatIsCopiedHasRowsAsBefore) {
+// The panels of a packed weight are not copied.
+TEST(ChooseRegisterTile, TakesNoMoreRowsOfAPanelThatIsCopied) {
   const Tensor x = input("x", f32, {192, 1000});
   const auto text_of = [&](const Tensor& w) {
     return to_string(derive_schedule(Graph(matmul(x, w, "y")), Target::parse("x86-64-v4,cores=1")));
