@@ -20,6 +20,7 @@
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/split_vectors.h"
 #include "backends/halide/transpose_parts.h"
+#include "backends/halide/transpose_rows.h"
 #include "dsl/error.h"
 #include "passes/nest/verify_nest.h"
 
@@ -382,6 +383,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::partition_loops(s);
   s = hi::rebase_loops_to_zero(s);
   s = hi::simplify(s);
+  s = transpose_rows(s);
   s = hi::stage_strided_loads(s);
   s = split_vectors(s);
   s = transpose_parts(s);

@@ -14,26 +14,17 @@ using hi::Stmt;
 constexpr int kValues = 4;  // interleaved
 constexpr int kInPart = 4;  // elements of four bytes in 128 bits
 
-// Of each part of two vectors these four elements; those of the second one count from four on.
+// Of each part of two vectors these elements; those of the second one count from `in_part` on.
 Halide::Expr shuffle_parts(const Halide::Expr& a, const Halide::Expr& b,
                            const std::vector<int>& elements) {
-  const int lanes = a.type().lanes();
+  const int lanes = a.type().lanes(), in_part = static_cast<int>(elements.size());
   std::vector<int> indices;
-  for (int part = 0; part < lanes; part += kInPart) {
+  for (int part = 0; part < lanes; part += in_part) {
     for (const int element : elements) {
-      indices.push_back(part + (element < kInPart ? element : lanes + element - kInPart));
+      indices.push_back(part + (element < in_part ? element : lanes + element - in_part));
     }
   }
   return hi::Shuffle::make({a, b}, indices);
-}
-
-// Of four vectors, and in each part, the element at `at` of each.
-Halide::Expr column(const std::vector<Halide::Expr>& rows, int at) {
-  const int first = at / 2 * 2, second = at % 2 * 2;
-  const std::vector<int> pairs = {first, first + kInPart, first + 1, first + 1 + kInPart};
-  return shuffle_parts(shuffle_parts(rows[0], rows[1], pairs),
-                       shuffle_parts(rows[2], rows[3], pairs),
-                       {second, second + 1, second + kInPart, second + 1 + kInPart});
 }
 
 // What is computed lane by lane of every fourth element, in the order of transpositions.
@@ -122,6 +113,16 @@ class TransposeParts : public hi::IRMutator {
 };
 
 }  // namespace
+
+Halide::Expr column(const std::vector<Halide::Expr>& rows, int at) {
+  const auto count = static_cast<int>(rows.size());
+  if (count == 2) return shuffle_parts(rows[0], rows[1], {at, at + count});
+  const int first = at / 2 * 2, second = at % 2 * 2;
+  const std::vector<int> pairs = {first, first + count, first + 1, first + 1 + count};
+  return shuffle_parts(shuffle_parts(rows[0], rows[1], pairs),
+                       shuffle_parts(rows[2], rows[3], pairs),
+                       {second, second + 1, second + count, second + 1 + count});
+}
 
 Stmt transpose_parts(const Stmt& statement) { return TransposeParts().mutate(statement); }
 

@@ -7,9 +7,15 @@
 // computed lane by lane needs no order: the lanes of all are in that of the transposition, which
 // the last one undoes. Of two interleaved vectors the order costs nothing.
 
+#include <vector>
+
 #include "Halide.h"
 
 namespace emulsion {
+
+// Of as many vectors as 128 bits have elements (two or four), and in each part of 128 bits, the
+// element at `at` of each.
+Halide::Expr column(const std::vector<Halide::Expr>& rows, int at);
 
 Halide::Internal::Stmt transpose_parts(const Halide::Internal::Stmt& statement);
 

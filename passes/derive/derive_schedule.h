@@ -82,7 +82,9 @@
 //   poolings                    registers
 //   (derive_windows)
 //   many small matrices, each   one in each lane, all elements unrolled
-//   element computed otherwise
+//   element computed otherwise;
+//   rows of up to 24 elements
+//   that are combined
 //   (small_rows)
 //
 // Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one

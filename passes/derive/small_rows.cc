@@ -22,8 +22,10 @@ namespace {
 
 // A chain of any length is derived and lowered in time that grows with it, group by group.
 constexpr size_t kMostMembers = 33;
-// Of a thing, in registers or near.
-constexpr int64_t kMostElements = 16;
+// Of a thing, in registers or near; and of a row that is one.
+constexpr int64_t kMostElements = 16, kMostOfRow = 24;
+// Of these and fewer vectors along them would be nearly empty.
+constexpr int64_t kFewElements = 7;
 // Operations that are written out for the elements of all that a group has.
 constexpr int64_t kMostWrittenOut = 8192;
 // What four lanes of any machine's vectors hold. Of fewer bytes nothing is gathered.
@@ -155,35 +157,69 @@ class SmallRowsBuilder {
   int64_t written_out_ = 0;
 };
 
-// Whether elements of a thing are combined for which no vectors lie along them.
-bool combines_few(const Op& op, const Target& target) {
+// Whether elements of a thing are combined, and not beside one another in vectors.
+bool combines_elements(const Op& op, const Target& target) {
   const Op* sums = sums_of(op);
-  return sums != nullptr && !has_vectors_to_reduce(*sums, target);
+  return sums != nullptr && !combines_many_rows(*sums, target) &&
+         !has_sums_in_vectors(*sums, target);
+}
+
+bool combines_maxima(const Op& op) {
+  const Op* sums = sums_of(op);
+  return sums != nullptr && (sums->combiner == Combiner::max || sums->combiner == Combiner::min);
+}
+
+// What a group has that says up to how many elements of a thing are computed in one way.
+struct Alike {
+  bool has_maxima, has_series;
+  bool is_known;   // the number of rows
+  bool is_narrow;  // at most four bytes
+};
+
+// Up to how many: each is a vector, across as many things as it has lanes. They are loaded and
+// stored in small parts of rows, and transposed (transpose_rows.h), which takes no longer than to
+// combine the lanes of each row while they are in registers; nor where some are not, if there are
+// maxima, of which two take several instructions for NaN. Of a run-time number of rows the last
+// ones are as many lanes, however few there are; where masks lack, each lane of these is a branch.
+// Of eight bytes a part has two elements.
+int64_t most_alike(const Alike& alike, const Target& target) {
+  constexpr int64_t kFewer = 5, kVector = 8;
+  if (!target.has("avx")) return alike.has_series ? kFewElements : (alike.is_known ? kFewer : 0);
+  if (!alike.is_narrow) return alike.has_series ? kFewElements : kVector;
+  if (alike.has_maxima) return kMostOfRow;
+  if (!alike.is_known && alike.has_series) return kFewElements;
+  if (!target.has("avx512_skylake")) return kVector;
+  return alike.is_known ? kMostOfRow : kMostElements;
 }
 
 // Whether it pays to have a thing in each lane although all its elements are computed in one way.
-// They are loaded and stored one by one, which takes longer than anything but a series of them
-// without instructions for that, and where masks leave rows out. What is behind a norm of a known
-// number of rows has full vectors by itself; of a run-time number the norm would be computed a few
-// rows at a time, in vectors that are nearly empty (layer_norm_gelu of
-// `//benchmarks:fusion_sweep`).
+// What is behind a norm of a known number of rows has full vectors by itself; of a run-time number
+// the norm would be computed a few rows at a time, in vectors that are nearly empty
+// (layer_norm_gelu of `//benchmarks:fusion_sweep`).
 bool pays_for_sums(const RowGroup& group, const Target& target) {
-  constexpr int64_t kFew = 5, kMost = 7;
+  constexpr int64_t kMostBytes = 4;
   const auto any = [&](const std::function<bool(const Op&)>& holds) {
     return std::any_of(group.members.begin(), group.members.end(),
                        [&](const RowGroup::Member& member) { return holds(*member.op); });
   };
-  if (!any([&](const Op& op) { return combines_few(op, target); })) return false;
+  if (!any([&](const Op& op) { return combines_elements(op, target); })) return false;
   const std::vector<size_t> rows = first_axes(group.axes().size());
-  const bool has_series = any(takes_series);
-  const bool is_known = group.reader().shape[rows.back()].is_constant();
-  if (!has_series && !is_known) return false;
-  const int64_t most = has_series || target.has("avx512_skylake") ? kMost : kFew;
+  const Alike alike{any(combines_maxima), any(takes_series),
+                    group.reader().shape[rows.back()].is_constant(),
+                    !any([](const Op& op) { return size_in_bytes(op.dtype) > kMostBytes; })};
+  const int64_t most = most_alike(alike, target);
   const auto is_long = [&](const Op& op) {
-    return elements_of_row(op, rows).value_or(kMost + 1) > most ||
-           points_beside(op, rows).value_or(kMost + 1) > most;
+    return elements_of_row(op, rows).value_or(most + 1) > most ||
+           points_beside(op, rows).value_or(most + 1) > most;
   };
-  return !any(is_long) && !(is_known && stored_for_series(group) != nullptr);
+  return !any(is_long) && !(alike.is_known && stored_for_series(group) != nullptr);
+}
+
+bool differs(const RowGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [&](const RowGroup::Member& member) {
+                       return differs_by_element(*member.op, group.axes().size());
+                     });
 }
 
 bool may_be_last(const Op& op, const Target& target) {
@@ -199,7 +235,8 @@ size_t axes_of_things(const Op& op) {
   size_t rows = op.shape.size();
   while (rows > 0) {
     const std::optional<int64_t> extent = op.shape[rows - 1].as_constant();
-    if (!extent || *extent == 0 || elements * *extent > kMostElements) break;
+    const int64_t most = elements == 1 ? kMostOfRow : kMostElements;
+    if (!extent || *extent == 0 || elements * *extent > most) break;
     elements *= *extent;
     --rows;
   }
@@ -218,11 +255,10 @@ std::optional<std::string> why_not_small(const Op& op, size_t rows) {
   }
   const std::optional<int64_t> elements = elements_of_row(op, first_axes(rows));
   const std::optional<int64_t> points = points_beside(op, first_axes(rows));
-  if (elements && points && *elements <= kMostElements &&
-      *points <= kMostElements * kMostElements) {
+  if (elements && points && *elements <= kMostOfRow && *points <= kMostElements * kMostElements) {
     return std::nullopt;
   }
-  return fmt::format("expected at most {} elements of {}, each of at most {} steps", kMostElements,
+  return fmt::format("expected at most {} elements of {}, each of at most {} steps", kMostOfRow,
                      op.name, kMostElements);
 }
 
@@ -256,11 +292,7 @@ std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
                                       const std::unordered_set<const Op*>& taken) {
   if (!is_computed(reader) || !may_be_last(reader, target)) return std::nullopt;
   RowGroup group = SmallRowsBuilder(reader, readers, taken).build();
-  const size_t rows = group.axes().size();
-  const bool differs = std::any_of(
-      group.members.begin(), group.members.end(),
-      [&](const RowGroup::Member& member) { return differs_by_element(*member.op, rows); });
-  const bool pays = differs || pays_for_sums(group, target);
+  const bool pays = differs(group) || pays_for_sums(group, target);
   return group.members.size() > 1 && pays ? std::optional(std::move(group)) : std::nullopt;
 }
 

@@ -8,9 +8,9 @@
 //   for b: for i: for j: s[b, i, j] = ..;  for b: for i: for j: y[b, i, j] = .. s[b, j, i] ..
 //     ->  for tile: unrolled i, j: vector of s across a tile; unrolled i, j: vector of y
 //
-// So are rows of so few elements that their sums have no vectors: a softmax of five classes.
-// They are groups of rows (row_groups.h) of known lengths, and the schedule is that of rows in each
-// lane. Private to passes/derive/.
+// So are rows of a few elements that are combined, a softmax of ten classes: to combine the lanes
+// of each row takes longer than to transpose them. They are groups of rows (row_groups.h) of known
+// lengths, and the schedule is that of rows in each lane. Private to passes/derive/.
 
 #include <cstddef>
 #include <optional>

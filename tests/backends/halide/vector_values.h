@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,11 @@ using Lanes = std::vector<int64_t>;
 
 struct VectorValues {
   std::map<std::string, Lanes> variables;
-  std::map<int64_t, int64_t> stored;  // by index; each once, or it is a failure of the test
+  // By index; each once, or it is a failure of the test, unless it is the same again.
+  std::map<int64_t, int64_t> stored;
+  bool may_store_the_same_again = false;
+  // Where something is loaded: each place holds its index times seven.
+  mutable std::set<int64_t> loaded;
 
   Lanes value(const Halide::Expr& e) const;
   // Blocks, names, conditions and stores.

@@ -86,12 +86,15 @@ TEST(SmallRows, WhichAxesSayWhich) {
   EXPECT_EQ(rows({kBatch}), 1u);
   EXPECT_EQ(rows({100, 2, 2, 2}), 1u);
   EXPECT_EQ(rows({100, 0}), 2u);
+  EXPECT_EQ(rows({kBatch, 24}), 1u) << "a row may be longer";
+  EXPECT_EQ(rows({kBatch, 25}), 2u);
+  EXPECT_EQ(rows({kBatch, 2, 12}), 2u);
   EXPECT_EQ(rows({2, 3}), 0u);
 }
 
 TEST(SmallRows, WhyNotSmall) {
   const Tensor x = input("x", f32, {kBatch, 3, 3}), bytes = input("u", u8, {kBatch, 3, 3});
-  const Tensor large = input("l", f32, {kBatch, 4, 5});
+  const Tensor large = input("l", f32, {kBatch, 5, 5});
   const auto why_not = [](const Tensor& y, size_t rows) {
     return why_not_small(*y.op(), rows).value_or("");
   };
@@ -101,11 +104,11 @@ TEST(SmallRows, WhyNotSmall) {
   EXPECT_EQ(why_not(relu(bytes, "y"), 1), "expected values of at least 4 bytes in y");
   EXPECT_EQ(why_not(cast(bytes, f32, "y"), 1), "expected values of at least 4 bytes in y");
   EXPECT_EQ(why_not(relu(large, "y"), 1),
-            "expected at most 16 elements of y, each of at most 16 steps");
+            "expected at most 24 elements of y, each of at most 16 steps");
   EXPECT_EQ(why_not(relu(large, "y"), 2), "");
   EXPECT_EQ(why_not(sum(large, {1, 2}, false, "y"), 1), "") << "twenty steps of one element";
   EXPECT_EQ(why_not(sum(input("m", f32, {kBatch, 300}), {1}, false, "y"), 1),
-            "expected at most 16 elements of y, each of at most 16 steps");
+            "expected at most 24 elements of y, each of at most 16 steps");
 }
 
 TEST(SmallRows, WhichDifferByElement) {
@@ -213,26 +216,48 @@ TEST(SmallRows, NotWhereAllIsComputedAlike) {
   EXPECT_FALSE(has_groups(Graph(y)));
 }
 
-Graph softmax_of(const Extent& rows, int columns) {
-  return Graph(softmax(input("x", f32, {rows, columns}), -1, "y"));
+Graph softmax_of(const Extent& rows, int columns, DType dtype = f32) {
+  return Graph(softmax(input("x", dtype, {rows, columns}), -1, "y"));
 }
-Graph rms_norm_of(const Extent& rows, int columns) {
-  return Graph(rms_norm(input("x", f32, {rows, columns}), input("g", f32, {columns}), 1e-5, "y"));
+Graph rms_norm_of(const Extent& rows, int columns, DType dtype = f32) {
+  const Tensor x = input("x", dtype, {rows, columns}), g = input("g", dtype, {columns});
+  return Graph(rms_norm(x, g, 1e-5, "y"));
 }
 
-// Of which no vectors lie along the rows.
+// Across the rows, not along them.
 TEST(SmallRows, SumsOfAFewElements) {
-  const Target v4 = target_of("x86-64-v4", 1);
+  const Target v2 = target_of("x86-64-v2", 1), v4 = target_of("x86-64-v4", 1);
   for (const Extent& rows : {Extent(37), kBatch}) {
-    EXPECT_TRUE(has_groups(softmax_of(rows, 7)));
-    EXPECT_FALSE(has_groups(softmax_of(rows, 8))) << "these have vectors";
+    for (const Target& target : {kTarget, v4}) {
+      for (const int columns : {5, 7, 8, 16, 24}) {
+        EXPECT_TRUE(has_groups(softmax_of(rows, columns), target)) << columns;
+      }
+      EXPECT_FALSE(has_groups(softmax_of(rows, 25), target)) << "these do not stay in registers";
+      EXPECT_TRUE(has_groups(softmax_of(rows, 7, f64), target));
+      EXPECT_FALSE(has_groups(softmax_of(rows, 8, f64), target)) << "parts of two elements";
+    }
+    EXPECT_TRUE(has_groups(softmax_of(rows, 7), v2));
+    EXPECT_FALSE(has_groups(softmax_of(rows, 8), v2)) << "these have vectors";
     EXPECT_FALSE(has_groups(rms_norm_of(rows, 4))) << "these too";
   }
-  EXPECT_TRUE(has_groups(rms_norm_of(37, 5)));
-  EXPECT_FALSE(has_groups(rms_norm_of(37, 6))) << "each is stored by itself";
-  EXPECT_TRUE(has_groups(rms_norm_of(37, 7), v4)) << "there are instructions for that";
-  EXPECT_FALSE(has_groups(rms_norm_of(kBatch, 5), v4)) << "and branches where there are masks";
   EXPECT_FALSE(has_groups(softmax_of(7, 5))) << "fewer than a vector";
+}
+
+TEST(SmallRows, SumsWithoutMaxima) {
+  const Target v2 = target_of("x86-64-v2", 1), v4 = target_of("x86-64-v4", 1);
+  EXPECT_TRUE(has_groups(rms_norm_of(37, 5), v2));
+  EXPECT_FALSE(has_groups(rms_norm_of(37, 6), v2)) << "each is stored by itself";
+  EXPECT_FALSE(has_groups(rms_norm_of(kBatch, 5), v2)) << "and a branch where masks lack";
+  for (const Extent& rows : {Extent(37), kBatch}) {
+    EXPECT_TRUE(has_groups(rms_norm_of(rows, 8)));
+    EXPECT_FALSE(has_groups(rms_norm_of(rows, 9))) << "of sixteen registers too many";
+    EXPECT_TRUE(has_groups(rms_norm_of(rows, 16), v4));
+    EXPECT_TRUE(has_groups(rms_norm_of(rows, 8, f64), v4));
+    EXPECT_FALSE(has_groups(rms_norm_of(rows, 9, f64), v4)) << "parts of two elements";
+  }
+  EXPECT_TRUE(has_groups(rms_norm_of(37, 24), v4));
+  EXPECT_FALSE(has_groups(rms_norm_of(37, 25), v4));
+  EXPECT_FALSE(has_groups(rms_norm_of(kBatch, 17), v4)) << "the last tile is rarely full";
 }
 
 // The sums in front of a series are in lanes, and it is by itself.
@@ -363,7 +388,7 @@ TEST(SmallRows, OfAnySize) {
         EXPECT_TRUE(computes(inverses_of_2(batch), target)) << level << batch.to_string();
         EXPECT_TRUE(computes(sums_of_turned(batch), target)) << level << batch.to_string();
         EXPECT_TRUE(computes(turned_products(batch), target)) << level << batch.to_string();
-        for (const int columns : {2, 5, 7}) {
+        for (const int columns : {2, 5, 7, 8, 11, 24}) {
           EXPECT_TRUE(derives(softmax_of(batch, columns), target, {0, 1, 5, 37}, 1e-5)) << level;
           EXPECT_TRUE(derives(rms_norm_of(batch, columns), target, {0, 1, 5, 37}, 1e-5)) << level;
         }

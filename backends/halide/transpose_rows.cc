@@ -1,0 +1,365 @@
+#include "backends/halide/transpose_rows.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/halide/transpose_parts.h"
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+using hi::Stmt;
+
+// Of fewer columns Halide's shuffles are as good.
+constexpr int kLeastColumns = 5;
+
+int columns_in_part(const Halide::Type& type) { return 128 / type.bits(); }
+
+bool may_be_transposed(const Halide::Type& type) {
+  if (type.bits() != 32 && type.bits() != 64) return false;
+  return type.lanes() > 1 && type.lanes() % columns_in_part(type) == 0;
+}
+
+// One lane of what is made of ramps, and of what is the same in all lanes; undefined of others.
+class OneLane : public hi::IRMutator {
+ public:
+  explicit OneLane(int lane) : lane_(lane) {}
+
+  Halide::Expr of(const Halide::Expr& e) {
+    const Halide::Expr made = mutate(e);
+    return fits_ ? hi::simplify(made) : Halide::Expr();
+  }
+
+  Halide::Expr mutate(const Halide::Expr& e) override {
+    return e.type().is_scalar() ? e : hi::IRMutator::mutate(e);
+  }
+
+ private:
+  using hi::IRMutator::mutate;
+  using hi::IRMutator::visit;
+
+  template <typename T>
+  Halide::Expr no(const T* op) {
+    fits_ = false;
+    return hi::make_zero(op->type.element_of());
+  }
+
+  Halide::Expr visit(const hi::Ramp* op) override {
+    if (!op->base.type().is_scalar()) return no(op);
+    return op->base + hi::make_const(op->base.type(), lane_) * op->stride;
+  }
+  Halide::Expr visit(const hi::Broadcast* op) override {
+    return op->value.type().is_scalar() ? op->value : no(op);
+  }
+  Halide::Expr visit(const hi::Cast* op) override { return no(op); }
+  Halide::Expr visit(const hi::Reinterpret* op) override { return no(op); }
+  Halide::Expr visit(const hi::Load* op) override { return no(op); }
+  Halide::Expr visit(const hi::Variable* op) override { return no(op); }
+  Halide::Expr visit(const hi::Call* op) override { return no(op); }
+  Halide::Expr visit(const hi::Let* op) override { return no(op); }
+  Halide::Expr visit(const hi::Shuffle* op) override { return no(op); }
+  Halide::Expr visit(const hi::VectorReduce* op) override { return no(op); }
+
+  const int lane_;
+  bool fits_ = true;
+};
+
+// Where a vector is loaded of which each lane is an element of another row: the places in column 0,
+// and the column. Some rows may be the same one: the last, for lanes beyond the end. Or a mask
+// leaves them out.
+struct AcrossRows {
+  const hi::Load* load;
+  Halide::Expr rows;
+  int64_t column;
+};
+
+bool is_far(const Halide::Expr& stride) {
+  const auto* same = stride.as<hi::Broadcast>();
+  const auto steps = hi::as_const_int(same ? same->value : stride);
+  return steps && *steps >= kLeastColumns;
+}
+
+// Whether its lanes are in rows that lie apart.
+bool are_rows(const Halide::Expr& places) {
+  if (const auto* ramp = places.as<hi::Ramp>()) return is_far(ramp->stride);
+  const auto* product = places.as<hi::Mul>();
+  return product != nullptr && is_far(product->b);
+}
+
+std::optional<AcrossRows> across_rows(const hi::Load* load) {
+  if (!may_be_transposed(load->type) || !OneLane(0).of(load->predicate).defined()) {
+    return std::nullopt;
+  }
+  AcrossRows made{load, load->index, 0};
+  if (const auto* ramp = load->index.as<hi::Ramp>(); ramp && ramp->base.type().is_scalar()) {
+    const auto* sum = ramp->base.as<hi::Add>();
+    const auto column = hi::as_const_int(sum ? sum->b : ramp->base);
+    made.column = column.value_or(0);
+    if (column) {
+      const Halide::Expr base = sum ? sum->a : hi::make_zero(ramp->base.type());
+      made.rows = hi::Ramp::make(base, ramp->stride, ramp->lanes);
+    }
+  } else if (const auto* sum = load->index.as<hi::Add>()) {
+    const auto* same = sum->b.as<hi::Broadcast>();
+    const auto column = same ? hi::as_const_int(same->value) : std::nullopt;
+    if (column) made = {load, sum->a, *column};
+  }
+  if (!are_rows(made.rows) || !OneLane(0).of(made.rows).defined()) return std::nullopt;
+  return made;
+}
+
+// The columns that statements load of the same rows.
+struct Columns {
+  AcrossRows first;
+  int64_t least, most;
+
+  bool have(const AcrossRows& load) const {
+    return load.load->name == first.load->name && load.load->type == first.load->type &&
+           hi::equal(load.rows, first.rows) &&
+           hi::equal(load.load->predicate, first.load->predicate);
+  }
+};
+
+// What is loaded under no condition, of rows that depend on no name of the statement: the copies of
+// an unrolled loop give one name to different rows.
+class FindColumns : public hi::IRVisitor {
+ public:
+  std::vector<Columns> found;
+
+ private:
+  using hi::IRVisitor::visit;
+
+  void visit(const hi::Load* op) override {
+    hi::IRVisitor::visit(op);
+    const std::optional<AcrossRows> load = across_rows(op);
+    if (!load || hi::expr_uses_vars(load->rows, named_)) return;
+    for (Columns& columns : found) {
+      if (!columns.have(*load)) continue;
+      columns.least = std::min(columns.least, load->column);
+      columns.most = std::max(columns.most, load->column);
+      return;
+    }
+    found.push_back({*load, load->column, load->column});
+  }
+  void visit(const hi::Call* op) override {
+    if (!op->is_intrinsic(hi::Call::if_then_else)) return hi::IRVisitor::visit(op);
+    op->args[0].accept(this);
+  }
+  void visit(const hi::Let* op) override {
+    op->value.accept(this);
+    const hi::ScopedBinding<> name(named_, op->name);
+    op->body.accept(this);
+  }
+  void visit(const hi::LetStmt* op) override {
+    op->value.accept(this);
+    const hi::ScopedBinding<> name(named_, op->name);
+    op->body.accept(this);
+  }
+
+  hi::Scope<> named_;
+};
+
+class LoadParts : public hi::IRMutator {
+ public:
+  explicit LoadParts(const std::vector<Columns>& all) : all_(all) {}
+
+ private:
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::Load* op) override {
+    const std::optional<AcrossRows> load = across_rows(op);
+    if (!load) return hi::IRMutator::visit(op);
+    const int count = columns_in_part(op->type);
+    for (const Columns& columns : all_) {
+      if (!columns.have(*load)) continue;
+      const int64_t at = load->column - columns.least, all = columns.most - columns.least + 1;
+      if (at < 0 || at >= all || all < kLeastColumns) break;
+      // Nothing is loaded outside of what is loaded anyway.
+      const int64_t first = std::min(at / count * count, all - count);
+      return column(parts_of_rows(*load, columns.least + first), static_cast<int>(at - first));
+    }
+    return op;
+  }
+  Halide::Expr visit(const hi::Call* op) override {
+    return op->is_intrinsic(hi::Call::if_then_else) ? op : hi::IRMutator::visit(op);
+  }
+
+  // Vectors of which each part of 128 bits is of one row, from a column on: the first of each few
+  // rows, the second, ..
+  static std::vector<Halide::Expr> parts_of_rows(const AcrossRows& rows, int64_t first) {
+    const hi::Load* load = rows.load;
+    const int count = columns_in_part(load->type), lanes = load->type.lanes();
+    std::vector<Halide::Expr> made;
+    for (int row = 0; row < count; ++row) {
+      std::vector<Halide::Expr> parts;
+      for (int lane = row; lane < lanes; lane += count) {
+        const Halide::Expr place = OneLane(lane).of(rows.rows) + static_cast<int>(first);
+        const Halide::Expr index = hi::Ramp::make(hi::simplify(place), 1, count);
+        const Halide::Expr mask = hi::Broadcast::make(OneLane(lane).of(load->predicate), count);
+        parts.push_back(hi::Load::make(load->type.with_lanes(count), load->name, index, load->image,
+                                       load->param, mask, {}));
+      }
+      made.push_back(parts.size() == 1 ? parts[0] : hi::Shuffle::make_concat(parts));
+    }
+    return made;
+  }
+
+  const std::vector<Columns>& all_;
+};
+
+// Whether either all of it runs, or nothing, and once.
+bool is_straight(const Stmt& statement) {
+  class Loops : public hi::IRVisitor {
+   public:
+    bool any = false;
+
+   private:
+    using hi::IRVisitor::visit;
+    void visit(const hi::For*) override { any = true; }
+    void visit(const hi::IfThenElse*) override { any = true; }
+    void visit(const hi::Fork*) override { any = true; }
+    void visit(const hi::Atomic*) override { any = true; }
+    void visit(const hi::Acquire*) override { any = true; }
+    void visit(const hi::AssertStmt*) override { any = true; }
+  };
+  Loops loops;
+  statement.accept(&loops);
+  return !loops.any;
+}
+
+class LoadRows : public hi::IRMutator {
+ public:
+  using hi::IRMutator::mutate;
+  Stmt mutate(const Stmt& statement) override {
+    return statement.defined() && statement.as<hi::Block>() == nullptr && is_straight(statement)
+               ? of_straight(statement)
+               : hi::IRMutator::mutate(statement);
+  }
+
+ private:
+  using hi::IRMutator::visit;
+
+  static Stmt of_straight(const Stmt& statement) {
+    FindColumns columns;
+    statement.accept(&columns);
+    return columns.found.empty() ? statement : LoadParts(columns.found).mutate(statement);
+  }
+
+  // What stands one behind another without a loop, at once.
+  Stmt visit(const hi::Block* op) override {
+    std::vector<Stmt> made, straight;
+    const auto close = [&] {
+      if (!straight.empty()) made.push_back(of_straight(hi::Block::make(straight)));
+      straight.clear();
+    };
+    const auto add = [&](const Stmt& statement) {
+      if (is_straight(statement)) return straight.push_back(statement);
+      close();
+      made.push_back(mutate(statement));
+    };
+    Stmt rest = op;
+    for (const auto* list = op; list != nullptr; list = rest.as<hi::Block>()) {
+      add(list->first);
+      rest = list->rest;
+    }
+    add(rest);
+    close();
+    return hi::Block::make(made);
+  }
+  // Found by its form.
+  Stmt visit(const hi::Atomic* op) override { return op; }
+};
+
+// Values under names.
+class Named {
+ public:
+  Halide::Expr name(const Halide::Expr& value) {
+    values_.emplace_back(hi::unique_name("column"), value);
+    return hi::Variable::make(value.type(), values_.back().first);
+  }
+  Stmt in_front_of(Stmt statement) const {
+    for (auto value = values_.rbegin(); value != values_.rend(); ++value) {
+      statement = hi::LetStmt::make(value->first, value->second, statement);
+    }
+    return statement;
+  }
+
+ private:
+  std::vector<std::pair<std::string, Halide::Expr>> values_;
+};
+
+// Of a mask of interleaved vectors, whether each row is stored; nothing where its elements differ.
+std::optional<std::vector<Halide::Expr>> stored_rows(const Halide::Expr& mask, int rows) {
+  std::vector<Halide::Expr> stored(rows, hi::const_true());
+  if (hi::is_const_one(mask)) return stored;
+  const auto* all = mask.as<hi::Shuffle>();
+  if (all == nullptr || !all->is_interleave()) return std::nullopt;
+  for (const Halide::Expr& of_column : all->vectors) {
+    if (!hi::equal(of_column, all->vectors[0])) return std::nullopt;
+  }
+  for (int row = 0; row < rows; ++row) {
+    stored[row] = OneLane(row).of(all->vectors[0]);
+    if (!stored[row].defined()) return std::nullopt;
+  }
+  return stored;
+}
+
+// The same of what is stored.
+class StoreRows : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Store* op) override {
+    const auto* all = op->value.as<hi::Shuffle>();
+    const auto* ramp = op->index.as<hi::Ramp>();
+    if (all == nullptr || ramp == nullptr || !all->is_interleave()) return op;
+    const auto columns = static_cast<int>(all->vectors.size());
+    const Halide::Type type = all->vectors[0].type();
+    if (columns < kLeastColumns || !may_be_transposed(type)) return op;
+    if (!hi::is_const_one(ramp->stride)) return op;
+    const std::optional<std::vector<Halide::Expr>> stored =
+        stored_rows(op->predicate, type.lanes());
+    if (!stored) return op;
+    const int count = columns_in_part(type);
+    Named named;
+    std::vector<Halide::Expr> vectors, parts;
+    for (const Halide::Expr& value : all->vectors) vectors.push_back(named.name(value));
+    std::vector<int> firsts;
+    for (int next = 0; next < columns; next += count) {
+      firsts.push_back(std::min(next, columns - count));
+      const auto first = vectors.begin() + firsts.back();
+      for (int row = 0; row < count; ++row) {
+        parts.push_back(named.name(column({first, first + count}, row)));
+      }
+    }
+    std::vector<Stmt> stores;
+    for (int lane = 0; lane < type.lanes(); ++lane) {
+      std::vector<Stmt> of_row;
+      for (size_t i = 0; i < firsts.size(); ++i) {
+        const Halide::Expr place = hi::simplify(ramp->base + (lane * columns + firsts[i]));
+        const Halide::Expr& from = parts[i * count + lane % count];
+        of_row.push_back(
+            hi::Store::make(op->name, hi::Shuffle::make_slice(from, lane / count * count, 1, count),
+                            hi::Ramp::make(place, 1, count), op->param, hi::const_true(count), {}));
+      }
+      const Stmt row = hi::Block::make(of_row);
+      const Halide::Expr& is_stored = (*stored)[lane];
+      stores.push_back(hi::is_const_one(is_stored) ? row : hi::IfThenElse::make(is_stored, row));
+    }
+    return named.in_front_of(hi::Block::make(stores));
+  }
+  Stmt visit(const hi::Atomic* op) override { return op; }
+};
+
+}  // namespace
+
+Stmt transpose_rows(const Stmt& statement) {
+  return StoreRows().mutate(LoadRows().mutate(statement));
+}
+
+}  // namespace emulsion
