@@ -99,6 +99,7 @@ std::vector<OnnxProgram> programs() {
   add_softmax_and_norms(1023, 100, &all);
   add_softmax_and_norms(20000, 64, &all);
   add_softmax_and_norms(30000, 17, &all);
+  add_softmax_and_norms(4096, 10, &all);
   for (const int64_t rows : {16, 128, 512}) add_attention(12, rows, 64, &all);
   for (const int64_t rows : {50, 1000}) add_attention_of_one(12, rows, 64, &all);
   add_mlp(16, 512, &all);

@@ -95,6 +95,7 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
     lanes = std::min(lanes, lanes_of(result_of(*op)));
     if (const Op* sums = sums_of(*op)) lanes = std::min(lanes, lanes_of(*sums));
   }
+  while (lanes > std::max<int64_t>(row.extent().as_constant().value_or(lanes), 1)) lanes /= 2;
   StageSchedule& stage = (*schedule)[reader.name];
   const auto place = [&](const Op& op, const std::string& name, const Axis& tile) {
     derive_across_rows(op, group.at_a_time(), name, schedule);

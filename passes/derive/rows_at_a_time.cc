@@ -154,7 +154,7 @@ std::optional<FewRows> few_rows_in_step(const RowGroup& group, const Target& tar
   const Extent &rows = group.reader().shape[axes.back()],
                &steps = group.reader().shape[axes[axes.size() - 2]];
   const int64_t known = steps.as_constant().value_or(kManyRows);
-  if (rows.is_constant() || known < of_lanes.value_or(kLeastSteps)) return std::nullopt;
+  if (rows.is_constant() || known < kLeastSteps) return std::nullopt;
   const int64_t most = std::min(of_lanes.value_or(kManyRows), known) / 2;
   if (rows.lower_bound().value_or(0) > most) return std::nullopt;
   const Expr are_few = extent_value(rows) <= int_constant(most);

@@ -215,6 +215,52 @@ bool pays_for_sums(const RowGroup& group, const Target& target) {
   return !any(is_long) && !(alike.is_known && stored_for_series(group) != nullptr);
 }
 
+// Whether vectors would lie along its rows, of many elements.
+bool has_many_elements(const Op& op, size_t rows) {
+  return elements_of_row(op, first_axes(rows)).value_or(kMostOfRow) > kFewElements;
+}
+
+bool are_of_same_rows(const Op& producer, const Op& reader, size_t rows) {
+  return !why_not_in_rows(producer) && !why_not_in_rows(reader) && producer.shape.size() >= rows &&
+         reader.shape.size() >= rows && !why_not_same_rows(producer, reader, rows);
+}
+
+// Whether one value of each row is read, as it is or through a few others, along rows of many
+// elements.
+bool is_read_along_rows(const Op& value, size_t rows, const Readers& readers) {
+  std::vector<const Op*> values = {&value};  // one of each row
+  for (size_t i = 0; i < values.size() && values.size() <= kMostMembers; ++i) {
+    const Op& one = *values[i];
+    for (const Op* reader : readers.readers_of(one)) {
+      if (!are_of_same_rows(one, *reader, rows)) continue;
+      if (!is_one_in_a_row(*reader, first_axes(rows))) {
+        if (has_many_elements(*reader, rows)) return true;
+      } else if (std::count(values.begin(), values.end(), reader) == 0) {
+        values.push_back(reader);
+      }
+    }
+  }
+  return false;
+}
+
+// Whether it is a part of what is computed in vectors along its rows: it ends in one value of each
+// row which others read along them, or it reads such a value that is kept with them.
+bool is_part_of_rows(const RowGroup& group, const Readers& readers, const Target& target) {
+  const size_t rows = group.axes().size();
+  const Op& reader = group.reader();
+  if (is_one_in_a_row(reader, group.axes())) return is_read_along_rows(reader, rows, readers);
+  if (!has_many_elements(reader, rows)) return false;
+  const std::vector<const Op*> members = members_of(group);
+  return std::any_of(members.begin(), members.end(), [&](const Op* member) {
+    const std::vector<OpPtr> read = operands(*member);
+    return std::any_of(read.begin(), read.end(), [&](const OpPtr& one) {
+      return std::count(members.begin(), members.end(), one.get()) == 0 && is_computed(*one) &&
+             is_one_in_a_row(*one, group.axes()) && are_of_same_rows(*one, *member, rows) &&
+             !why_not_worth_keeping({one.get(), group.axes()}, group, target);
+    });
+  });
+}
+
 bool differs(const RowGroup& group) {
   return std::any_of(group.members.begin(), group.members.end(),
                      [&](const RowGroup::Member& member) {
@@ -292,7 +338,8 @@ std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
                                       const std::unordered_set<const Op*>& taken) {
   if (!is_computed(reader) || !may_be_last(reader, target)) return std::nullopt;
   RowGroup group = SmallRowsBuilder(reader, readers, taken).build();
-  const bool pays = differs(group) || pays_for_sums(group, target);
+  const bool pays =
+      differs(group) || (pays_for_sums(group, target) && !is_part_of_rows(group, readers, target));
   return group.members.size() > 1 && pays ? std::optional(std::move(group)) : std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/graph_text.h"
@@ -260,6 +261,29 @@ TEST(SmallRows, SumsWithoutMaxima) {
   EXPECT_FALSE(has_groups(rms_norm_of(kBatch, 17), v4)) << "the last tile is rarely full";
 }
 
+// Statistics of rows that others go along are computed with these.
+TEST(SmallRows, NotPartsOfRows) {
+  const Target v4 = target_of("x86-64-v4", 1);
+  const auto ends = [&](const std::vector<Tensor>& outputs) {
+    std::vector<std::string> names;
+    for (const RowGroup& group : small_rows(fuse_epilogues(Graph(outputs)), v4)) {
+      names.push_back(result_of(group.reader()).name);
+    }
+    return names;
+  };
+  for (const int columns : {7, 16}) {
+    const Tensor x = input("x", f32, {37, columns}), g = input("g", f32, {columns});
+    const Tensor root = sqrt(sum(x * x, {1}, true, "squares"), "root");
+    const Tensor log_of_sum = log(sum(exp(x - reduce_max(x, {1}, true)), {1}, true), "log");
+    EXPECT_THAT(ends({log_of_sum}), ElementsAre("log")) << columns;
+    EXPECT_EQ(ends({root, x / root}).size(), columns == 7 ? 1U : 0U);
+    const std::vector<std::string> series = ends({tanh(rms_norm(x, g), "y")});
+    EXPECT_EQ(series.size(), columns == 7 ? 1U : 0U) << "vectors along them are nearly empty";
+    const std::vector<std::string> beside = ends({rms_norm(x, g, 1e-5, "y"), relu(x, "z")});
+    EXPECT_THAT(beside, ElementsAre("y")) << columns;
+  }
+}
+
 // The sums in front of a series are in lanes, and it is by itself.
 TEST(SmallRows, NoSeriesBehindSums) {
   const Tensor x = input("x", f32, {37, 5}), g = input("g", f32, {5});
@@ -405,11 +429,15 @@ TEST(SmallRows, FewRowsOfManySteps) {
   EXPECT_THAT(text, HasSubstr("y_apart.split(i0, tile, lane, 16, shift_inwards)\n"
                               "y_apart.reorder(lane, i2, i1, tile)\n"));
   EXPECT_THAT(text, HasSubstr(".compute_at(y_apart, i1)\n"));
-  const Graph few(softmax(input("x", f32, {15, kBatch, 5}), -1, "y"));
+  // Of fewer steps than lanes a shorter vector.
+  const Graph fewer(softmax(input("x", f32, {15, kBatch, 5}), -1, "y"));
+  EXPECT_THAT(derived(fewer, Target::parse("x86-64-v4,cores=1")),
+              HasSubstr("y_apart.split(i0, tile, lane, 8, shift_inwards)\n"));
+  const Graph few(softmax(input("x", f32, {7, kBatch, 5}), -1, "y"));
   EXPECT_THAT(derived(few, Target::parse("x86-64-v4,cores=1")), Not(HasSubstr("_apart")));
   for (const char* level : kLevels) {
-    for (const Extent& steps : {Extent(16), Extent(40), Extent(200)}) {
-      const Tensor x = input("x", f32, {steps, kBatch, 5});
+    for (const auto& [steps, columns] : {std::pair(16, 5), {9, 12}, {40, 20}, {200, 5}}) {
+      const Tensor x = input("x", f32, {steps, kBatch, columns});
       const Tensor below = x - reduce_max(x, {2}, true);
       for (const Graph& one : {Graph(softmax(x)), Graph(log(sum(exp(below), {2})))}) {
         EXPECT_TRUE(derives(one, target_of(level, 2), {0, 1, 3, 8, 9, 17}, 1e-5)) << level;
