@@ -190,22 +190,45 @@ std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t most)
   return best;
 }
 
-// The same of a product and what follows it, of a known number of rows: all of a few rows, or whole
-// register tiles of them, of which few are computed again, since the last block starts earlier.
+// How long a tile of sums takes for a step, in multiply-adds: more where there are too few of them
+// to hide their latency, or more loads than one for two of them.
+double cost_of_tile(const RegisterTile& tile) {
+  constexpr double kHiddenLatency = 12, kFreeLoads = 0.5, kLoadCost = 0.5;
+  const auto rows = static_cast<double>(tile.rows);
+  const auto vectors = static_cast<double>((tile.columns + tile.lanes - 1) / tile.lanes);
+  const double sums = rows * vectors;
+  const double loads = std::max(0.0, rows + vectors - kFreeLoads * sums);
+  return static_cast<double>(tile.lanes) * (std::max(sums, kHiddenLatency) + kLoadCost * loads);
+}
+
+// The same of a product and what follows it, of a known number of rows: of about as many the block
+// that takes least. Each block takes as long as its whole register tiles, and the last one as long
+// as the others, since it starts earlier.
 int64_t rows_of_product_block(const Op& product, int64_t all, const Target& target) {
-  const int64_t wanted =
-      std::max<int64_t>(kBlock / product.shape.back().constant_term(), kLeastRowsOfBlock);
-  if (all <= 3 * wanted / 2) return all;
-  const int64_t tile = tile_of_block(product, wanted, target).rows;
-  int64_t best = 0, least = 0;
-  for (int64_t block = (3 * wanted / 2) / tile * tile; block > 0; block -= tile) {
-    if (best != 0 && 2 * block < wanted) break;
-    const int64_t again = (all + block - 1) / block * block - all;
-    if (best != 0 && again >= least) continue;
-    best = block;
-    least = again;
+  constexpr int64_t kSeries = 40;  // multiply-adds take as long as a series of one element
+  constexpr double kLess = 0.99;
+  const int64_t columns = product.shape.back().constant_term();
+  const int64_t wanted = std::max<int64_t>(kBlock / columns, kLeastRowsOfBlock);
+  int64_t steps = 1;
+  for (const Axis& axis : product.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(kBlock));
   }
-  return std::min(best == 0 ? tile : best, all);
+  int64_t best = 0;
+  double least = 0;
+  for (int64_t block = all <= 2 * wanted ? all : 3 * wanted / 2; block > 0; --block) {
+    if (best != 0 && 2 * block < wanted) break;
+    const RegisterTile tile = tile_of_block(product, block, target);
+    const int64_t tiles =
+        (block + tile.rows - 1) / tile.rows * ((columns + tile.columns - 1) / tile.columns);
+    const double sums =
+        static_cast<double>(tiles) * cost_of_tile(tile) * static_cast<double>(steps);
+    const double cost = static_cast<double>((all + block - 1) / block) *
+                        (sums + static_cast<double>(saturated_product(block, columns * kSeries)));
+    if (best != 0 && cost >= kLess * least) continue;
+    best = block;
+    least = cost;
+  }
+  return best;
 }
 
 // Where parts are computed: in that loop of a reader, so many rows at a time, or none: a piece of

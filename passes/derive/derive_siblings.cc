@@ -32,18 +32,74 @@ Reason why_not_member(const Op& op, const Target& target) {
   return std::nullopt;
 }
 
-// Bytes that are moved for one point: of all results, and of each operand that has as many.
+OpPtr whole_of(const OpPtr& op) { return op->kind == OpKind::fused ? written_out(*op, {}) : op; }
+
+// In terms that are the same for siblings.
+std::string text_of(const Expr& read, const Op& whole) {
+  return to_string(transform(read, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::axis) return Expr();
+    const std::optional<size_t> place = axis_index(whole.axes, e->name);
+    return place ? axis_value(fmt::format("#{}", *place)) : Expr();
+  }));
+}
+
+// Whether the elements of a row lie apart from one another, as those of a colour do.
+bool lies_apart(const Expr& read, const Op& op) {
+  return !op.axes.empty() && mentions(read, op.axes.back().name()) &&
+         !is_along(read, op.axes.back());
+}
+
+// Bytes that are moved for one point: of all results, of each operand that has as many, and of what
+// lies apart in others.
 int64_t bytes_of_a_point(const std::vector<OpPtr>& group) {
   int64_t bytes = 0;
   std::set<const Op*> counted;
+  std::set<std::string> apart;
   for (const OpPtr& op : group) {
     bytes += size_in_bytes(op->dtype);
     for (const OpPtr& operand : operands(*op)) {
       if (operand->shape != op->shape || !counted.insert(operand.get()).second) continue;
       bytes += size_in_bytes(operand->dtype);
     }
+    const OpPtr whole = whole_of(op);
+    for (const Expr& read : reads_in(whole->body)) {
+      if (read->tensor->shape == op->shape || !lies_apart(read, *whole)) continue;
+      if (apart.insert(text_of(read, *whole)).second) bytes += size_in_bytes(read.dtype());
+    }
   }
   return bytes;
+}
+
+// What the processor does for a line of the cache of results, if it waits for no memory.
+int64_t instructions_of_a_line(const OpPtr& op, const Target& target) {
+  constexpr int64_t kLine = 64, kApart = 3;  // to put a vector together of what lies apart
+  const OpPtr whole = whole_of(op);
+  int64_t of_vector = instructions_of(*whole) + 1;
+  for (const Expr& read : reads_in(whole->body)) {
+    of_vector += lies_apart(read, *whole) ? kApart : 1;
+  }
+  const int64_t vector = value_lanes(*whole, target) * size_in_bytes(op->dtype);
+  return of_vector * std::max<int64_t>(kLine / vector, 1);
+}
+
+// Whether stores to several arrays by turns would be what takes longest: those that miss the first
+// cache are made one after the other, and wait for one another unless they are to lines side by
+// side.
+bool wait_for_stores(const std::vector<OpPtr>& group, const Op& first, size_t rows,
+                     const Target& target) {
+  constexpr int64_t kMostInstructions = 32;  // a line takes as long
+  constexpr int64_t kLeastVectors = 4;       // of a row, for lines to be side by side
+  const int64_t lanes = target.vector_lanes(first.dtype);
+  if (elements_from(first, rows).value_or(kLeastVectors * lanes) < kLeastVectors * lanes) {
+    return false;
+  }
+  const std::optional<int64_t> points = element_count(first.shape);
+  if (points && saturated_product(*points, bytes_of_a_point(group)) <= target.l1_bytes) {
+    return false;
+  }
+  return std::all_of(group.begin(), group.end(), [&](const OpPtr& op) {
+    return instructions_of_a_line(op, target) <= kMostInstructions;
+  });
 }
 
 // A function that takes many instructions of each element, so that memory does not wait for it;
@@ -63,7 +119,7 @@ std::optional<ExprOp> function_in(const Op& op) {
 
 // What it reads anew for each point, in terms that are the same for siblings.
 std::set<std::string> reads_of_each_point(const OpPtr& op) {
-  const OpPtr whole = op->kind == OpKind::fused ? written_out(*op, {}) : op;
+  const OpPtr whole = whole_of(op);
   std::set<std::string> reads;
   for (const Expr& read : reads_in(whole->body)) {
     const bool is_of_each =
@@ -71,11 +127,7 @@ std::set<std::string> reads_of_each_point(const OpPtr& op) {
           return axis.extent() == Extent(1) || mentions(read, axis.name());
         });
     if (!is_of_each) continue;
-    reads.insert(to_string(transform(read, [&](const Expr& e) -> Expr {
-      if (e->op != ExprOp::axis) return Expr();
-      const std::optional<size_t> place = axis_index(whole->axes, e->name);
-      return place ? axis_value(fmt::format("#{}", *place)) : Expr();
-    })));
+    reads.insert(text_of(read, *whole));
   }
   return reads;
 }
@@ -182,7 +234,7 @@ bool have_same_vectors(const std::vector<Member>& members, size_t rows, const Ta
 }
 
 // The loops that a group shares, by the same names and steps in all members: that over vectors too
-// where it is the same, so that what several read is loaded once.
+// where it is the same, so that what several read is loaded once, unless stores would take longer.
 class SharedLoops {
  public:
   SharedLoops(const std::vector<OpPtr>& group, const Target& target, const Schedule& schedule)
@@ -192,7 +244,8 @@ class SharedLoops {
         members_(siblings_of(group, threads_, target)),
         leader_(members_[0].view()),
         rows_(vector_axis(leader_, target)),
-        vectors_(have_same_vectors(members_, rows_, target, schedule)) {
+        vectors_(!wait_for_stores(group, leader_, rows_, target) &&
+                 have_same_vectors(members_, rows_, target, schedule)) {
     const bool needs_block = vectors_ ? threads_ && rows_ == 0 : true;
     if (needs_block) block_ = block_of(group, leader_, rows_, target);
     if (threads_ && rows_ > 0) {
@@ -251,7 +304,9 @@ class SharedLoops {
       stage->split(along, Axis(block_name_), within, *block_, Tail::guard);
       along = within;
     }
-    vectorize_points(result, along, target_, stage, vectors_, false, std::nullopt, vectors_);
+    const bool is_cut = vectors_ || needs_what_it_lacks(result, target_);
+    vectorize_points(result, along, target_, stage, vectors_, false, std::nullopt, is_cut);
+    if (is_cut && !vectors_ && !block_) stage->partition(along);
   }
 
   // The innermost loop of all.
@@ -260,13 +315,14 @@ class SharedLoops {
     return block_ ? Axis(block_name_) : rows_ == fused_ ? first() : back();
   }
 
-  // Vectors that need masks which the target lacks are those of the last step alone.
+  // Vectors that need masks which the target lacks are those of the last step alone. In a loop of
+  // its own each member has them cut off by itself.
   void cut_at_ends(StageSchedule* leader) const {
     const auto needs = [&](const Member& member) {
       return needs_what_it_lacks(member.view(), target_);
     };
-    if (!vectors_ || std::none_of(members_.begin(), members_.end(), needs)) return;
-    leader->partition(block_ ? Axis(block_name_) : leader_.axes[rows_]);
+    if (std::none_of(members_.begin(), members_.end(), needs)) return;
+    if (vectors_ || block_) leader->partition(block_ ? Axis(block_name_) : leader_.axes[rows_]);
   }
 
   void share_among_threads(StageSchedule* leader) const {
