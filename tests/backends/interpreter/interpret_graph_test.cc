@@ -187,7 +187,7 @@ TEST(InterpretGraph, OtherwiseThanZeroAndOtherCombinersTakeEveryTerm) {
             (Floats{-1, 0}));
 }
 
-TEST(InterpretGraph, ASumOfATermThatIsNotOneStaysSo) {
+TEST(InterpretGraph, ConditionsThatReadAreAskedOfEachTerm) {
   const Tensor x = input("x", f32, {2});
   const Axis i("i", 2), p("p", 2);
   const Tensor y =
