@@ -1,5 +1,6 @@
 #include "backends/interpreter/interpret_graph.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -19,18 +20,68 @@ std::vector<uint8_t> rounded(const std::vector<uint8_t>& wide) {
   return std::move(result.bytes);
 }
 
-// Calls `body` for every index of a box, row-major; the slots hold the index.
-template <typename Body>
+// Calls `body` for every index of a box, row-major; the slots hold the index. Where `enters` of a
+// depth is false, not for those inside of it.
+template <typename Body, typename Enters>
 void for_each_index(ExprMachine* machine, const std::vector<int>& slots,
-                    const std::vector<int64_t>& extents, size_t depth, const Body& body) {
+                    const std::vector<int64_t>& extents, size_t depth, const Body& body,
+                    const Enters& enters) {
   if (depth == slots.size()) {
     body();
     return;
   }
+  if (!enters(depth)) return;
   for (int64_t i = 0; i < extents[depth]; ++i) {
     machine->integer(slots[depth]) = i;
-    for_each_index(machine, slots, extents, depth + 1, body);
+    for_each_index(machine, slots, extents, depth + 1, body, enters);
   }
+}
+
+template <typename Body>
+void for_each_index(ExprMachine* machine, const std::vector<int>& slots,
+                    const std::vector<int64_t>& extents, size_t depth, const Body& body) {
+  for_each_index(machine, slots, extents, depth, body, [](size_t) { return true; });
+}
+
+bool is_zero(const ExprNode& node) {
+  if (node.op != ExprOp::constant) return false;
+  return is_float(node.dtype) ? node.float_value == 0 : node.int_value == 0;
+}
+
+void add_conjuncts(const Expr& condition, std::vector<Expr>* conjuncts) {
+  if (condition->op != ExprOp::logical_and) {
+    conjuncts->push_back(condition);
+    return;
+  }
+  for (const Expr& part : condition->args) add_conjuncts(part, conjuncts);
+}
+
+// Where one of these is false, the term of a sum is zero and nothing is read. A condition that
+// reads ends them: its reads are checked wherever the sum goes.
+std::vector<Expr> conditions_of_terms(const Op& op) {
+  std::vector<Expr> conditions;
+  if (op.combiner != Combiner::sum) return conditions;
+  Expr term = op.body;
+  while (term->op == ExprOp::select && is_zero(term->args[2].node())) {
+    const auto reads = [](const Expr& part) { return part->op == ExprOp::read; };
+    if (any_part(term->args[0], reads)) break;
+    add_conjuncts(term->args[0], &conditions);
+    const Expr taken = term->args[1];
+    term = taken;
+  }
+  return conditions;
+}
+
+// How many reduction axes, from the outermost on, have a value once `expr` has one.
+size_t depth_of(const Expr& expr, const Op& op) {
+  size_t depth = 0;
+  for (size_t d = 0; d < op.reduction_axes.size(); ++d) {
+    const auto is_axis = [&](const Expr& part) {
+      return part->op == ExprOp::axis && part->name == op.reduction_axes[d].name();
+    };
+    if (any_part(expr, is_axis)) depth = d + 1;
+  }
+  return depth;
 }
 
 class GraphInterpreter {
@@ -126,9 +177,22 @@ class GraphInterpreter {
     Expr self = read_buffer(op.name, op.dtype, own_index);
     ExprMachine::Assignment init = assignment(identity_of(op.combiner, op.dtype));
     ExprMachine::Assignment update = assignment(combine(op.combiner, self, op.body));
+    // Gradients sum over all points, of which few have a term: loops of none are left out.
+    std::vector<std::vector<ExprMachine::Program>> conditions(reduction.size());
+    for (const Expr& condition : conditions_of_terms(op)) {
+      const size_t depth = depth_of(condition, op);
+      if (depth < conditions.size()) {
+        conditions[depth].push_back(machine_.compile(condition, scope));
+      }
+    }
+    const auto has_terms = [&](size_t depth) {
+      return std::all_of(conditions[depth].begin(), conditions[depth].end(),
+                         [&](const auto& condition) { return machine_.run_index(condition) != 0; });
+    };
     for_each_index(&machine_, axes, extents, 0, [&] {
       machine_.run(init);
-      for_each_index(&machine_, reduction, reduction_extents, 0, [&] { machine_.run(update); });
+      for_each_index(
+          &machine_, reduction, reduction_extents, 0, [&] { machine_.run(update); }, has_terms);
     });
     if (!wide) return;
     storage_.push_back(rounded(storage_.back()));

@@ -164,6 +164,39 @@ TEST(InterpretGraph, AccumulatesInF64WhenAsked) {
   EXPECT_EQ(run(y, arguments, oracle), Floats{1});
 }
 
+// Written with and without a condition that holds for a whole loop: each term alone is the same.
+TEST(InterpretGraph, SumsTheTermsWhoseConditionsHold) {
+  const Tensor x = input("x", f32, {3, 4});
+  const Axis i("i", 3), p("p", 3), q("q", 4);
+  const Expr below = Expr(q) < Expr(p);
+  const Tensor y = compute(
+      "y", {i},
+      sum({p, q}, select(Expr(p) == Expr(i) && Expr(i) > 0, select(below, x(p, q), 0.0f), 0.0f)));
+  const TensorValues arguments = {
+      {"x", make_tensor({3, 4}, Floats{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})}};
+  EXPECT_EQ(run(y, arguments), (Floats{0, 5, 19}));
+}
+
+TEST(InterpretGraph, OtherwiseThanZeroAndOtherCombinersTakeEveryTerm) {
+  const Tensor x = input("x", f32, {3});
+  const Axis i("i", 2), p("p", 3);
+  const TensorValues arguments = {{"x", vector_of({-1, -2, -3})}};
+  const Expr first = Expr(i) == 0;
+  EXPECT_EQ(run(compute("y", {i}, sum(p, select(first, x(p), 1.0f))), arguments), (Floats{-6, 3}));
+  EXPECT_EQ(run(compute("y", {i}, reduce_max(p, select(first, x(p), 0.0f))), arguments),
+            (Floats{-1, 0}));
+}
+
+TEST(InterpretGraph, ConditionsThatReadAreAskedOfEachTerm) {
+  const Tensor x = input("x", f32, {2});
+  const Axis i("i", 2), p("p", 2);
+  const Tensor y =
+      compute("y", {i}, sum(p, select(x(i) > 0.0f, select(Expr(i) == 0, x(p), 0.0f), 0.0f)));
+  const Floats found = run(y, {{"x", vector_of({1, kNan})}});
+  EXPECT_TRUE(std::isnan(found[0]));
+  EXPECT_EQ(found[1], 0);
+}
+
 TEST(InterpretGraph, TheOracleRoundsAtTheEndOfAStage) {
   Tensor x = input("x", f32, {2});
   Axis k("k", 2);
