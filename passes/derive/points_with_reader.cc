@@ -155,6 +155,22 @@ int64_t elements_at_a_time(const std::vector<const Op*>& members, const Extent& 
   return lanes;
 }
 
+// Whether each is computed a row at a time, and not with each vector of the reader: where all are
+// stored, stores to several arrays by turns take longer than what the reader loads again of a row
+// that the second cache holds.
+bool are_rows_at_a_time(const PointsWithReader& points, const Schedule& schedule,
+                        const Target& target) {
+  const Op& reader = *points.reader;
+  if (points.planes || reader.shape.size() < 2) return false;
+  if (!std::all_of(points.producers.begin(), points.producers.end(),
+                   [&](const Op* op) { return is_output(result_of(*op), schedule); })) {
+    return false;
+  }
+  const std::optional<int64_t> row = reader.shape.back().as_constant();
+  const int64_t bytes = streams_of(points, reader) * size_in_bytes(reader.dtype);
+  return row && saturated_product(*row, bytes) <= target.l2_bytes / 2;
+}
+
 }  // namespace
 
 std::vector<const Op*> members_of(const PointsWithReader& points) {
@@ -261,13 +277,27 @@ void derive_points_with_reader(const PointsWithReader& points, const Target& tar
   const bool has_threads = wakes_threads_from(work, least, target);
   std::optional<Axis> tasks;
   if (has_threads && rows.empty()) tasks = along;
+  const bool in_rows = are_rows_at_a_time(points, *schedule, target);
+  Axis at = in_rows ? rows.back() : along;
   if (const size_t count = has_threads ? count_shared(rows, target) : 0; count > 0) {
-    tasks = share_loops(reader, rows, count, element_count(work), target, &stage).tasks;
+    const RowTasks shared = share_loops(reader, rows, count, element_count(work), target, &stage);
+    tasks = shared.tasks;
+    if (in_rows && count == rows.size()) at = shared.last;
   }
   for (const Op* op : points.producers) {
     const Op& result = result_of(*op);
     inline_members(*op, nullptr, schedule);
-    (*schedule)[result.name].vectorize(result.axes.back()).compute_at(reader.name, along);
+    StageSchedule& producer = (*schedule)[result.name];
+    const Axis& last = result.axes.back();
+    if (in_rows) {
+      const Axis lanes(fresh_axis(result, "lane"));
+      producer.split(last, last, lanes, width, exact ? Tail::automatic : Tail::predicate)
+          .vectorize(lanes);
+      if (!exact) producer.partition(last);
+    } else {
+      producer.vectorize(last);
+    }
+    producer.compute_at(reader.name, at);
   }
   if (tasks) parallel_from(stage, *tasks, work, least);
 }

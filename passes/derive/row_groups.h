@@ -36,7 +36,7 @@ struct RowGroup {
     // Whether it is stored whole, a row at a time: an output, or what the outside reads too.
     bool is_kept = false;
     // Whether it can be computed with each vector of the reader: a result beside it, or what only
-    // such results read. Rows that stay in the first cache are computed one after another
+    // such results read. Rows that stay in the second cache are computed one after another
     // (are_results_in_rows()).
     bool is_with_reader = false;
   };

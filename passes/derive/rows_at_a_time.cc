@@ -104,6 +104,21 @@ bool are_many_at_a_time(const RowGroup& group, const Target& target) {
   return points && in_cache && are_short_rows(*points) && 2 * *in_cache >= kManyRows;
 }
 
+// All that is read and computed of a row; nothing where a run-time size decides.
+std::optional<int64_t> bytes_of_row(const RowGroup& group) {
+  int64_t bytes = 0, most = 0;
+  for (const RowGroup::Member& member : group.members) {
+    if (member.is_inline) continue;
+    const std::optional<int64_t> elements = elements_of_row(*member.op, member.axes);
+    if (!elements) return std::nullopt;
+    const int64_t of_member = *elements * size_in_bytes(member.op->dtype);
+    bytes += of_member;
+    most = std::max(most, of_member);
+  }
+  if (stored_for_series(group) != nullptr) bytes += most;
+  return bytes + most;  // with what comes from outside
+}
+
 }  // namespace
 
 bool is_one_at_a_time(const RowGroup& group, const Target& target) {
@@ -112,7 +127,8 @@ bool is_one_at_a_time(const RowGroup& group, const Target& target) {
 }
 
 bool are_results_in_rows(const RowGroup& group, const Target& target) {
-  return rows_in_cache(group, target).value_or(1) > 1;
+  const std::optional<int64_t> bytes = bytes_of_row(group);
+  return bytes && *bytes <= std::max<int64_t>(target.l1_bytes, target.l2_bytes / 2);
 }
 
 bool has_few_again(const RowGroup& group, const Extent& all, int64_t rows) {
@@ -133,18 +149,9 @@ bool are_short_rows(int64_t elements) {
 }
 
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target) {
-  int64_t bytes = 0, most = 0;
-  for (const RowGroup::Member& member : group.members) {
-    if (member.is_inline) continue;
-    const std::optional<int64_t> elements = elements_of_row(*member.op, member.axes);
-    if (!elements) return std::nullopt;
-    const int64_t of_member = *elements * size_in_bytes(member.op->dtype);
-    bytes += of_member;
-    most = std::max(most, of_member);
-  }
-  if (stored_for_series(group) != nullptr) bytes += most;
-  bytes += most;  // of what comes from outside
-  return std::max<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1);
+  const std::optional<int64_t> bytes = bytes_of_row(group);
+  if (!bytes) return std::nullopt;
+  return std::max<int64_t>(target.l1_bytes / std::max<int64_t>(*bytes, 1), 1);
 }
 
 std::optional<FewRows> few_rows_in_step(const RowGroup& group, const Target& target,

@@ -28,9 +28,9 @@ bool are_short_rows(int64_t elements);
 // Whether in that tile no more of them are computed, as far as the group tells: of what is kept it
 // is not known.
 bool may_end_with_last_row(const RowGroup& group);
-// Whether the results beside the reader are computed a few rows at a time, one after another, and
-// not with each vector of it: where these rows stay in the first cache. Two streams that go to
-// memory in turns are slow where each vector is a part of two cache lines.
+// Whether the results beside the reader are computed a row at a time, or a few, one after another,
+// and not with each vector of it: where a row stays in the second cache. Stores to two arrays by
+// turns are slow.
 bool are_results_in_rows(const RowGroup& group, const Target& target);
 // Whether the last tile of so many rows may start earlier: few of a known number of rows are
 // computed again, and none of what is kept of them.

@@ -67,7 +67,7 @@ struct Norm {
   }
 };
 
-const int64_t kColumns[] = {17, 64, 131, 1000};
+const int64_t kColumns[] = {27, 64, 131, 1000};
 
 TEST(DeriveRowResults, TwoNorms) {
   for (const Extent& rows : {Extent(5), Extent(64), kSize}) {
@@ -187,7 +187,7 @@ TEST(DeriveRowResults, EachRowIsOfOneTask) {
 }
 
 TEST(DeriveRowResults, LongRows) {
-  const Target target = Target::parse("x86-64-v3,cores=1,l1=128");
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=128,l2=256");
   const Axis i("i", 5), k("k", 256), r("r", 256);
   const Tensor x = input("x", f32, {5, 256});
   const Tensor p = compute("p", {i, k}, exp(x(i, k) * 0.125F));

@@ -175,6 +175,33 @@ TEST(DerivePointsWithReader, IsComputedInItsVectors) {
   EXPECT_TRUE(has(nest, "unrolled next.r in 4")) << nest;
 }
 
+// Of what is stored a row at a time, that is read again before it leaves the second cache.
+TEST(DerivePointsWithReader, ARowAtATimeWhereAllIsStored) {
+  const auto text_of = [](const Graph& graph, const std::string& l2 = "1048576") {
+    return to_string(derive_schedule(graph, Target::parse("x86-64-v3,cores=1,l2=" + l2)));
+  };
+  for (const Extent& rows : {Extent(600), kSize}) {
+    const std::string text = text_of(momentum({rows, 257}));
+    EXPECT_TRUE(has(text,
+                    "m.split(i1, i1, lane, 32, predicate)\nm.vectorize(lane)\n"
+                    "m.partition(i1)\nm.compute_at(w, i0)\n"))
+        << text;
+  }
+  // Each of these rows has 5 streams of 4 bytes.
+  EXPECT_TRUE(has(text_of(momentum({600, 1600}), "64000"), "m.compute_at(w, i0)\n"));
+  EXPECT_TRUE(has(text_of(momentum({600, 1601}), "64000"), "m.compute_at(w, i1)\n"));
+  EXPECT_TRUE(has(text_of(momentum({1 << 20})), "m.compute_at(w, i0)\n")) << "a vector: no rows";
+  const Axis i("i", 600), j("j", 512);
+  const Tensor x = input("x", f32, {600, 512});
+  const Tensor p = compute("p", {i, j}, x(i, j) * 2.0F),
+               a = compute("a", {i, j}, p(i, j) * x(i, j));
+  const std::string in_registers = text_of(Graph({a, compute("b", {i, j}, p(i, j) + a(i, j))}));
+  EXPECT_TRUE(has(in_registers, "a.compute_at(b, j)\n")) << in_registers;
+  const std::string shared =
+      to_string(derive_schedule(momentum({1024, 1000}), target_of("x86-64-v3", 4)));
+  EXPECT_TRUE(has(shared, "m.compute_at(w, i0)\n")) << shared;
+}
+
 TEST(DerivePointsWithReader, ThreadsShareTheRowOrRows) {
   const auto nest_of = [](const Graph& graph) {
     return to_string(run_pipeline(graph, target_of("x86-64-v3", 4)).nest);

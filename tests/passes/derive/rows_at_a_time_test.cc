@@ -170,6 +170,22 @@ TEST(RowsAtATime, AsManyAsTheFirstCacheHolds) {
   EXPECT_EQ(text_of(4096).find(" row, "), std::string::npos);
 }
 
+// A result beside the last one is computed row by row, as long as the second cache holds a row.
+TEST(RowsAtATime, ResultsInRows) {
+  const auto place_of = [](int64_t columns) {
+    const Tensor x = input("x", f32, {64, columns}), g = input("g", f32, {columns});
+    const Tensor y = rms_norm(x, g, 1e-5, "y");
+    const std::string text =
+        derived(Graph({y, relu(y, "z")}), Target::parse("x86-64-v3,cores=1,l1=32768,l2=262144"));
+    return has(text, "y.compute_at(z, i0)\n") ? "row"
+           : has(text, "y.compute_at(z, ")    ? "vector"
+                                              : "";
+  };
+  EXPECT_STREQ(place_of(600), "row");
+  EXPECT_STREQ(place_of(10000), "row") << "more than the first cache holds";
+  EXPECT_STREQ(place_of(20000), "vector");
+}
+
 // A root of each row.
 Graph roots_of_rows(const Extent& rows) {
   const Axis row("i", rows), column("k", 24), r("r", 24);
