@@ -195,7 +195,8 @@ std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t most)
 double cost_of_tile(const RegisterTile& tile) {
   constexpr double kHiddenLatency = 12, kFreeLoads = 0.5, kLoadCost = 0.5;
   const auto rows = static_cast<double>(tile.rows);
-  const auto vectors = static_cast<double>((tile.columns + tile.lanes - 1) / tile.lanes);
+  const int64_t of_row = (tile.columns + tile.lanes - 1) / tile.lanes;
+  const auto vectors = static_cast<double>(of_row);
   const double sums = rows * vectors;
   const double loads = std::max(0.0, rows + vectors - kFreeLoads * sums);
   return static_cast<double>(tile.lanes) * (std::max(sums, kHiddenLatency) + kLoadCost * loads);
@@ -222,7 +223,8 @@ int64_t rows_of_product_block(const Op& product, int64_t all, const Target& targ
         (block + tile.rows - 1) / tile.rows * ((columns + tile.columns - 1) / tile.columns);
     const double sums =
         static_cast<double>(tiles) * cost_of_tile(tile) * static_cast<double>(steps);
-    const double cost = static_cast<double>((all + block - 1) / block) *
+    const int64_t blocks = (all + block - 1) / block;
+    const double cost = static_cast<double>(blocks) *
                         (sums + static_cast<double>(saturated_product(block, columns * kSeries)));
     if (best != 0 && cost >= kLess * least) continue;
     best = block;
