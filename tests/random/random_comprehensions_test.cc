@@ -38,35 +38,29 @@ constexpr int kGraphs = 240;
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 
-std::string described(const Graph& graph, int index, const std::string& what) {
-  std::string text = fmt::format("{}\n{}", what, to_string(graph));
-  const Target target = machine_of(index);
-  text += fmt::format("target {}\n", target.to_string_with_machine());
-  try {
-    text += to_string(run_pipeline(graph, target).schedule);
-  } catch (const std::exception& error) {
-    text += fmt::format("(no schedule: {})\n", error.what());
-  }
-  return text;
-}
-
 // What is thrown is what is wrong. Where all is exact, zeros have their signs too.
-void compare(ScheduleProgram drawn, const Target& target, const DeriveOptions& options) {
+void check_pipeline(ScheduleProgram drawn, const Lowered& lowered, const Target& target) {
   if (drawn.relative == 0) drawn.absolute = 0;
-  check_lowered(drawn, run_pipeline(drawn.graph, target, options), target);
+  check_lowered(drawn, lowered, target);
 }
 
-// What is wrong, or nothing.
+// What is wrong, or nothing. The schedule is announced as soon as there is one.
 std::string check(uint64_t seed, int index) {
   const ScheduleProgram drawn = random_comprehensions(seed, index);
-  announce(described(drawn.graph, index, ""));
+  const Target target = machine_of(index);
+  std::string text =
+      fmt::format("\n{}target {}\n", to_string(drawn.graph), target.to_string_with_machine());
+  announce(text);
   DeriveOptions options = index % 2 == 0 ? test_options() : DeriveOptions{};
   options.fuse = index % 8 != 7;
   try {
-    compare(drawn, machine_of(index), options);
+    const Lowered lowered = run_pipeline(drawn.graph, target, options);
+    text += to_string(lowered.schedule);
+    announce(text);
+    check_pipeline(drawn, lowered, target);
     return "";
   } catch (const std::exception& error) {
-    return described(drawn.graph, index, error.what());
+    return error.what() + text;
   }
 }
 
@@ -105,7 +99,8 @@ TEST_P(FoundComprehensions, AreComputedAsTheyAreWritten) {
     for (const std::string& name : graph.sizes()) sizes[name] = size;
     found.runs.push_back(sizes);
   }
-  EXPECT_NO_THROW(compare(found, machine_of(level), {}));
+  const Target target = machine_of(level);
+  EXPECT_NO_THROW(check_pipeline(found, run_pipeline(graph, target), target));
 }
 
 const FoundComprehension kFound[] = {
