@@ -155,20 +155,23 @@ int64_t elements_at_a_time(const std::vector<const Op*>& members, const Extent& 
   return lanes;
 }
 
-// Whether each is computed a row at a time, and not with each vector of the reader: where all are
-// stored, stores to several arrays by turns take longer than what the reader loads again of a row
-// that the second cache holds.
-bool are_rows_at_a_time(const PointsWithReader& points, const Schedule& schedule,
-                        const Target& target) {
+// How much of a producer is computed before what reads it.
+enum class AtATime : uint8_t { vectors, block, row };
+constexpr int64_t kBlock = 256;
+
+// Where all are stored, not a vector: stores to several arrays by turns take longer than what the
+// reader loads again. A row, if the second cache holds all of it, or a block.
+AtATime at_a_time(const PointsWithReader& points, const Schedule& schedule, const Target& target) {
   const Op& reader = *points.reader;
-  if (points.planes || reader.shape.size() < 2) return false;
-  if (!std::all_of(points.producers.begin(), points.producers.end(),
-                   [&](const Op* op) { return is_output(result_of(*op), schedule); })) {
-    return false;
-  }
+  const bool are_stored =
+      std::all_of(points.producers.begin(), points.producers.end(),
+                  [&](const Op* op) { return is_output(result_of(*op), schedule); });
+  if (points.planes || !are_stored) return AtATime::vectors;
   const std::optional<int64_t> row = reader.shape.back().as_constant();
   const int64_t bytes = streams_of(points, reader) * size_in_bytes(reader.dtype);
-  return row && saturated_product(*row, bytes) <= target.l2_bytes / 2;
+  const bool is_held = row && saturated_product(*row, bytes) <= target.l2_bytes / 2;
+  if (is_held && reader.shape.size() > 1) return AtATime::row;
+  return row.value_or(kBlock) < kBlock ? AtATime::vectors : AtATime::block;
 }
 
 }  // namespace
@@ -260,42 +263,50 @@ void derive_points_with_reader(const PointsWithReader& points, const Target& tar
   inline_members(*points.reader, nullptr, schedule);
   std::vector<Axis> rows = reader.axes;
   if (points.planes) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(*points.planes));
+  const AtATime at_once = at_a_time(points, *schedule, target);
   const Axis along = rows.back(), lane(fresh_axis(reader, "lane"));
   std::vector<Axis> order(rows.rbegin(), rows.rend());
   if (points.planes) order.insert(order.begin(), reader.axes[*points.planes]);
-  order.insert(order.begin(), lane);
   const int64_t width = elements_at_a_time(members, along.extent(), target);
   const bool exact = along.extent().exact_quotient(width).has_value();
-  stage.split(along, along, lane, width, exact ? Tail::automatic : Tail::predicate)
-      .reorder(order)
-      .vectorize(lane);
+  const Tail tail = exact ? Tail::automatic : Tail::predicate;
+  if (at_once == AtATime::block) {
+    const Axis within(fresh_axis(reader, "within"));
+    const bool divides = along.extent().exact_quotient(kBlock).has_value();
+    stage.split(along, along, within, kBlock, divides ? Tail::automatic : Tail::guard)
+        .split(within, within, lane, width);
+    order.insert(order.begin(), {lane, within});
+    if (!divides) stage.partition(along);
+  } else {
+    stage.split(along, along, lane, width, tail);
+    order.insert(order.begin(), lane);
+    if (!exact) stage.partition(along);
+  }
+  stage.reorder(order).vectorize(lane);
   if (points.planes) stage.unroll(reader.axes[*points.planes]);
-  if (!exact) stage.partition(along);
   rows.pop_back();
   const std::vector<Extent> work = most_points(members);
   const int64_t least = points_for_threads(members, target);
   const bool has_threads = wakes_threads_from(work, least, target);
   std::optional<Axis> tasks;
   if (has_threads && rows.empty()) tasks = along;
-  const bool in_rows = are_rows_at_a_time(points, *schedule, target);
-  Axis at = in_rows ? rows.back() : along;
+  Axis at = at_once == AtATime::row ? rows.back() : along;
   if (const size_t count = has_threads ? count_shared(rows, target) : 0; count > 0) {
     const RowTasks shared = share_loops(reader, rows, count, element_count(work), target, &stage);
     tasks = shared.tasks;
-    if (in_rows && count == rows.size()) at = shared.last;
+    if (at_once == AtATime::row && count == rows.size()) at = shared.last;
   }
   for (const Op* op : points.producers) {
     const Op& result = result_of(*op);
     inline_members(*op, nullptr, schedule);
     StageSchedule& producer = (*schedule)[result.name];
     const Axis& last = result.axes.back();
-    if (in_rows) {
-      const Axis lanes(fresh_axis(result, "lane"));
-      producer.split(last, last, lanes, width, exact ? Tail::automatic : Tail::predicate)
-          .vectorize(lanes);
-      if (!exact) producer.partition(last);
-    } else {
+    if (at_once == AtATime::vectors) {
       producer.vectorize(last);
+    } else {
+      const Axis lanes(fresh_axis(result, "lane"));
+      producer.split(last, last, lanes, width, tail).vectorize(lanes);
+      if (!exact) producer.partition(last);
     }
     producer.compute_at(reader.name, at);
   }

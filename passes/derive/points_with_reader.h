@@ -8,8 +8,8 @@
 //   m[i] = b * m0[i] + g[i];  v[i] = m[i] * m[i];  w[i] = w0[i] - m[i] / v[i]     outputs: m and w
 //     ->  for i: a vector of m, stored; a vector of v; a vector of w
 //
-// Where all of them are outputs and have rows, each row of one is stored before the next one reads
-// it: stores to several arrays by turns are slow.
+// Where all of them are outputs, a row or a block of each is stored before the next one reads it:
+// stores to several arrays by turns are slow.
 //
 // The reader may have one more axis of a few planes, which are computed side by side: the states of
 // a filter, next[r, i]. What no other reads is in one expression with its reader, or has its own

@@ -176,7 +176,7 @@ TEST(DerivePointsWithReader, IsComputedInItsVectors) {
 }
 
 // Of what is stored a row at a time, that is read again before it leaves the second cache.
-TEST(DerivePointsWithReader, ARowAtATimeWhereAllIsStored) {
+TEST(DerivePointsWithReader, ARowOrABlockAtATimeWhereAllIsStored) {
   const auto text_of = [](const Graph& graph, const std::string& l2 = "1048576") {
     return to_string(derive_schedule(graph, Target::parse("x86-64-v3,cores=1,l2=" + l2)));
   };
@@ -189,14 +189,25 @@ TEST(DerivePointsWithReader, ARowAtATimeWhereAllIsStored) {
   }
   // Each of these rows has 5 streams of 4 bytes.
   EXPECT_TRUE(has(text_of(momentum({600, 1600}), "64000"), "m.compute_at(w, i0)\n"));
-  EXPECT_TRUE(has(text_of(momentum({600, 1601}), "64000"), "m.compute_at(w, i1)\n"));
-  EXPECT_TRUE(has(text_of(momentum({1 << 20})), "m.compute_at(w, i0)\n")) << "a vector: no rows";
+  const std::string of_block =
+      "w.split(i1, i1, within, 256, guard)\nw.split(within, within, lane, 32)\n";
+  for (const Extent& columns : {Extent(1601), kSize}) {
+    const std::string text = text_of(momentum({600, columns}), "64000");
+    EXPECT_EQ(has(text, of_block), columns.is_constant()) << "no output of short rows: " << text;
+    EXPECT_EQ(has(text, "m.compute_at(w, i1)\n"), columns.is_constant()) << text;
+  }
   const Axis i("i", 600), j("j", 512);
   const Tensor x = input("x", f32, {600, 512});
   const Tensor p = compute("p", {i, j}, x(i, j) * 2.0F),
                a = compute("a", {i, j}, p(i, j) * x(i, j));
   const std::string in_registers = text_of(Graph({a, compute("b", {i, j}, p(i, j) + a(i, j))}));
   EXPECT_TRUE(has(in_registers, "a.compute_at(b, j)\n")) << in_registers;
+  // Of one axis, a block.
+  const std::string block = "w.split(i0, i0, within, 256, guard)\n";
+  EXPECT_TRUE(has(text_of(momentum({kSize})), block + "w.split(within, within, lane, 32)\n"));
+  EXPECT_TRUE(has(text_of(momentum({100001})), block));
+  EXPECT_TRUE(has(text_of(momentum({1 << 20})), "w.split(i0, i0, within, 256)\n"));
+  EXPECT_TRUE(has(text_of(read_by_two(kSize)), "a.vectorize(i)\na.compute_at(b, i)\n"));
   const std::string shared =
       to_string(derive_schedule(momentum({1024, 1000}), target_of("x86-64-v3", 4)));
   EXPECT_TRUE(has(shared, "m.compute_at(w, i0)\n")) << shared;
@@ -206,8 +217,9 @@ TEST(DerivePointsWithReader, ThreadsShareTheRowOrRows) {
   const auto nest_of = [](const Graph& graph) {
     return to_string(run_pipeline(graph, target_of("x86-64-v3", 4)).nest);
   };
-  EXPECT_TRUE(has(nest_of(momentum({kSize})), "parallel w.i0 in N / 32"));
-  EXPECT_TRUE(has(nest_of(momentum({1 << 20})), "parallel w.i0 in 32768"));
+  EXPECT_TRUE(has(nest_of(momentum({kSize})), "parallel w.i0 in N / 256"))
+      << nest_of(momentum({kSize}));
+  EXPECT_TRUE(has(nest_of(momentum({1 << 20})), "parallel w.i0 in 4096"));
   EXPECT_TRUE(has(nest_of(momentum({1024, 1000})), "parallel w.block in"))
       << nest_of(momentum({1024, 1000}));
   EXPECT_FALSE(has(nest_of(momentum({8, 1000})), "parallel"));
