@@ -251,7 +251,7 @@ class LoadRows : public hi::IRMutator {
     return columns.found.empty() ? statement : LoadParts(columns.found).mutate(statement);
   }
 
-  // What stands one behind another without a loop, at once.
+  // Statements one behind another without a loop are looked at together.
   Stmt visit(const hi::Block* op) override {
     std::vector<Stmt> made, straight;
     const auto close = [&] {
@@ -310,7 +310,7 @@ std::optional<std::vector<Halide::Expr>> stored_rows(const Halide::Expr& mask, i
   return stored;
 }
 
-// The same of what is stored.
+// Stores of interleaved vectors: parts of 128 bits of each row.
 class StoreRows : public hi::IRMutator {
   using hi::IRMutator::visit;
 

@@ -82,9 +82,9 @@ int64_t instructions_of_a_line(const OpPtr& op, const Target& target) {
   return of_vector * std::max<int64_t>(kLine / vector, 1);
 }
 
-// Whether stores to several arrays by turns would be what takes longest: those that miss the first
-// cache are made one after the other, and wait for one another unless they are to lines side by
-// side.
+// Whether stores to several arrays by turns would take longer than everything else. They were seen
+// to be slow where the first cache does not hold the arrays and little is computed for a line of
+// results, and the same stores row by row were not; why is not known.
 bool wait_for_stores(const std::vector<OpPtr>& group, const Op& first, size_t rows,
                      const Target& target) {
   constexpr int64_t kMostInstructions = 32;  // a line takes as long

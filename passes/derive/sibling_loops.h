@@ -22,9 +22,9 @@ std::optional<std::string> why_not_share_loops(const Op& first, const Op& siblin
 
 // Nothing where it pays, and no function of many instructions (exp) takes longer than what is read:
 // half of what the sibling reads for each point, or more, is read by the others at the same place,
-// and loaded once for all. Or both read an operand that is as large as their results, and either
-// that has left the cache before loops of the sibling's own would read it, or the threads are woken
-// once instead of twice. A run-time size is taken for large. Else the reason.
+// loaded once or from a near cache. Or both read an operand that is as large as their results, and
+// either that has left the cache before loops of the sibling's own would read it, or the threads
+// are woken once instead of twice. A run-time size is taken for large. Else the reason.
 std::optional<std::string> why_not_worth_sharing(const SiblingCandidate& candidate,
                                                  const Target& target);
 

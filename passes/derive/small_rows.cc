@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kMostMembers = 33;
 // Of a thing, in registers or near; and of a row that is one.
 constexpr int64_t kMostElements = 16, kMostOfRow = 24;
-// Of these and fewer vectors along them would be nearly empty.
+// Vectors along so few elements would be nearly empty.
 constexpr int64_t kFewElements = 7;
 // Operations that are written out for the elements of all that a group has.
 constexpr int64_t kMostWrittenOut = 8192;

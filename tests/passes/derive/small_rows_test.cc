@@ -107,7 +107,7 @@ TEST(SmallRows, WhyNotSmall) {
   EXPECT_EQ(why_not(relu(large, "y"), 1),
             "expected at most 24 elements of y, each of at most 16 steps");
   EXPECT_EQ(why_not(relu(large, "y"), 2), "");
-  EXPECT_EQ(why_not(sum(large, {1, 2}, false, "y"), 1), "") << "twenty steps of one element";
+  EXPECT_EQ(why_not(sum(large, {1, 2}, false, "y"), 1), "") << "25 steps of one element";
   EXPECT_EQ(why_not(sum(input("m", f32, {kBatch, 300}), {1}, false, "y"), 1),
             "expected at most 24 elements of y, each of at most 16 steps");
 }
