@@ -13,6 +13,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/index/index_table.h"
+#include "passes/index/simplify_quotients.h"
 #include "passes/nest/chosen_places.h"
 #include "passes/nest/read_indices.h"
 
@@ -140,9 +141,43 @@ class UopEmitter {
       return hi::make_zero(halide_type(buffer.dtype));
     }
     const Place& place = scope_.place(node.name);
-    const std::vector<Halide::Expr> safe = safe_indices(node, indices, place);
+    const std::vector<Halide::Expr> safe =
+        safe_indices(node, with_digits_joined(node, indices), place);
     check(place, safe, load_mask_);
     return place.load(place.offset(safe), load_mask_);
+  }
+
+  // Where axes are quotients and remainders of one loop, i = f / 6 and j = f % 6, an index i * 6 +
+  // j is that loop: Halide would not see it through the place that storage begins at, and gather.
+  std::vector<Halide::Expr> with_digits_joined(const ExprNode& read,
+                                               const std::vector<Halide::Expr>& indices) const {
+    std::vector<Halide::Expr> result = indices;
+    for (size_t d = 0; d < read.args.size(); ++d) {
+      const Expr& own = read.args[d];
+      if (own->op != ExprOp::add || !is_index(own)) continue;
+      const Expr at = substitute_axes(own, [&](const std::string& axis) { return at_point(axis); });
+      const Expr joined = simplify_quotients(at, {});
+      if (divisions_in(joined) == divisions_in(at)) continue;
+      result[d] = shifts_inwards(stage_)
+                      ? ShiftMarker(context_.innermost).mutate(scope_.index(joined))
+                      : scope_.index(joined);
+    }
+    return result;
+  }
+
+  Expr at_point(const std::string& axis) const {
+    for (size_t d = 0; d < point_.size(); ++d) {
+      if (axis_at(stage_, d).name() == axis) return uop_.point[d];
+    }
+    return Expr();
+  }
+
+  static size_t divisions_in(const Expr& index) {
+    size_t count = 0;
+    visit(index, [&](const Expr& e) {
+      if (e->op == ExprOp::div || e->op == ExprOp::mod) ++count;
+    });
+    return count;
   }
 
   // The indices of a read, with those brought inside the buffer that are not proved to be: a read

@@ -14,6 +14,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/merge_row_axes.h"
 #include "passes/derive/rows_at_a_time.h"
 #include "passes/index/size_facts.h"
 
@@ -109,9 +110,7 @@ bool has_rows_for_lanes(const Op& reader, size_t rows, const Target& target) {
   return reader.axes[rows - 1].extent().as_constant().value_or(least) >= least;
 }
 
-}  // namespace
-
-void derive_group_by_length(const RowGroup& group, const Target& target, Schedule* schedule) {
+void derive_in_ways(const RowGroup& group, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(group.reader());
   const std::optional<Extent> length = length_of_rows(group);
   const std::optional<Expr> are_small = are_small_pictures(group, target);
@@ -147,6 +146,19 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
     return derive_rows(group, target, schedule);
   }
   add_ways(reader, ways, of_long, schedule);
+}
+
+}  // namespace
+
+void derive_group_by_length(const RowGroup& group, const Target& target, Schedule* schedule) {
+  const auto at_a_time = [&](const RowGroup& rows) -> double {
+    const Extent& all = rows.reader().shape[rows.axes().back()];
+    return static_cast<double>(rows_at_a_time(rows, all, false, 0, target));
+  };
+  const auto derive = [&](const RowGroup& rows, Schedule* of_rows) {
+    derive_in_ways(rows, target, of_rows);
+  };
+  derive_merged_rows(group, at_a_time, derive, schedule);
 }
 
 }  // namespace emulsion

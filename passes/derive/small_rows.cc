@@ -11,6 +11,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/merge_row_axes.h"
 #include "passes/derive/rows_at_a_time.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
@@ -99,10 +100,18 @@ int64_t written_out_of(const Op& op, size_t rows) {
   return saturated_product(points, FusionLegality::written_out(op, {}).nodes);
 }
 
-// Whether there are enough of them for vectors.
+// Whether there are enough of them for vectors along the last axis that says which.
 bool has_many(const Op& op, size_t rows, const Target& target) {
   const int64_t lanes = lanes_apart(op, target);
   return op.axes[rows - 1].extent().as_constant().value_or(lanes) >= lanes;
+}
+
+// The same along all of these axes, if they lie one after another.
+bool has_many_merged(const RowGroup& group, const Target& target) {
+  const std::optional<MergedRows> merged = merge_row_axes(group);
+  if (!merged) return false;
+  const RowGroup& rows = merged->group;
+  return has_many(result_of(rows.reader()), rows.axes().size(), target);
 }
 
 class SmallRowsBuilder {
@@ -268,10 +277,30 @@ bool differs(const RowGroup& group) {
                      });
 }
 
-bool may_be_last(const Op& op, const Target& target) {
+bool may_be_last(const Op& op) {
   const size_t rows = axes_of_things(op);
-  return rows > 0 && !why_not_small(op, rows) && has_many(result_of(op), rows, target) &&
-         written_out_of(op, rows) <= kMostWrittenOut;
+  return rows > 0 && !why_not_small(op, rows) && written_out_of(op, rows) <= kMostWrittenOut;
+}
+
+// How many rows a vector across them has, of as few vectors as all rows need.
+double rows_of_vector(const RowGroup& group, const Target& target) {
+  const int64_t lanes = lanes_apart(result_of(group.reader()), target);
+  const int64_t rows = group.reader().shape[group.axes().back()].as_constant().value_or(lanes);
+  const int64_t vectors = std::max<int64_t>((rows + lanes - 1) / lanes, 1);
+  return static_cast<double>(rows) / static_cast<double>(vectors);
+}
+
+void derive_in_lanes(const RowGroup& group, const Target& target, Schedule* schedule) {
+  const Op& reader = result_of(group.reader());
+  const std::optional<FewRows> few = few_rows_in_step(group, target, lanes_apart(reader, target));
+  if (!few || keeps_any(group) || !can_have_ways(reader, *schedule)) {
+    return derive_rows_in_each_lane(group, Expr(), target, schedule);
+  }
+  AlternativeWay way{"_apart", few->condition, schedule->without_directives()};
+  derive_rows_in_each_lane(few->group, Expr(), target, &way.schedule);
+  Schedule otherwise = schedule->without_directives();
+  derive_rows_in_each_lane(group, Expr(), target, &otherwise);
+  add_ways(reader, {way}, otherwise, schedule);
 }
 
 }  // namespace
@@ -325,8 +354,9 @@ bool differs_by_element(const Op& op, size_t rows) {
 }
 
 std::optional<RowGroup> small_rows_alone(const Op& op, const Target& target) {
-  if (!is_computed(op) || !may_be_last(op, target)) return std::nullopt;
+  if (!is_computed(op) || !may_be_last(op)) return std::nullopt;
   const size_t rows = axes_of_things(op);
+  if (!has_many(result_of(op), rows, target)) return std::nullopt;
   // Those of one axis are pixels, or a vector; and loops are cut at borders.
   const bool is_pixel = axes_within(result_of(op), rows).size() < 2;
   if (is_pixel || has_borders(op) || !differs_by_element(op, rows)) return std::nullopt;
@@ -336,8 +366,10 @@ std::optional<RowGroup> small_rows_alone(const Op& op, const Target& target) {
 std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
                                       const Target& target,
                                       const std::unordered_set<const Op*>& taken) {
-  if (!is_computed(reader) || !may_be_last(reader, target)) return std::nullopt;
+  if (!is_computed(reader) || !may_be_last(reader)) return std::nullopt;
   RowGroup group = SmallRowsBuilder(reader, readers, taken).build();
+  const bool is_many = has_many(result_of(reader), group.axes().size(), target);
+  if (!is_many && !has_many_merged(group, target)) return std::nullopt;
   const bool pays =
       differs(group) || (pays_for_sums(group, target) && !is_part_of_rows(group, readers, target));
   return group.members.size() > 1 && pays ? std::optional(std::move(group)) : std::nullopt;
@@ -359,16 +391,11 @@ std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,
 }
 
 void derive_small_rows(const RowGroup& group, const Target& target, Schedule* schedule) {
-  const Op& reader = result_of(group.reader());
-  const std::optional<FewRows> few = few_rows_in_step(group, target, lanes_apart(reader, target));
-  if (!few || keeps_any(group) || !can_have_ways(reader, *schedule)) {
-    return derive_rows_in_each_lane(group, Expr(), target, schedule);
-  }
-  AlternativeWay way{"_apart", few->condition, schedule->without_directives()};
-  derive_rows_in_each_lane(few->group, Expr(), target, &way.schedule);
-  Schedule otherwise = schedule->without_directives();
-  derive_rows_in_each_lane(group, Expr(), target, &otherwise);
-  add_ways(reader, {way}, otherwise, schedule);
+  const auto at_a_time = [&](const RowGroup& rows) { return rows_of_vector(rows, target); };
+  const auto derive = [&](const RowGroup& rows, Schedule* of_rows) {
+    derive_in_lanes(rows, target, of_rows);
+  };
+  derive_merged_rows(group, at_a_time, derive, schedule);
 }
 
 }  // namespace emulsion

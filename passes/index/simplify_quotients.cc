@@ -68,16 +68,22 @@ std::optional<int64_t> divisor_of(const Expr& term, ExprOp op) {
   return by && *by > 0 && is_small(*by) ? by : std::nullopt;
 }
 
+// What a quotient by `by` of a term would be, x / 18 / 6 as x / 108: whether a term is that.
+bool is_quotient(const Expr& term, const Expr& of, int64_t by) {
+  const std::optional<int64_t> divisor = divisor_of(term, ExprOp::div);
+  if (divisor == by && equal(term->args[0], of)) return true;
+  const std::optional<int64_t> inner = divisor_of(of, ExprOp::div);
+  return divisor && inner && is_small(*inner * by) && *divisor == *inner * by &&
+         equal(term->args[0], of->args[0]);
+}
+
 // x / 64 * 64 + x % 64 is x. Whether there was one.
 bool join_digits(Sum* sum) {
   for (const Sum::Term& low : sum->terms) {
     const std::optional<int64_t> by = divisor_of(low.of, ExprOp::mod);
     if (!by) continue;
     for (const Sum::Term& high : sum->terms) {
-      if (divisor_of(high.of, ExprOp::div) != by || high.times != low.times * *by ||
-          !equal(high.of->args[0], low.of->args[0])) {
-        continue;
-      }
+      if (high.times != low.times * *by || !is_quotient(high.of, low.of->args[0], *by)) continue;
       const Expr quotient = high.of, rest = low.of, whole = low.of->args[0];
       const int64_t times = low.times;
       Sum joined = *sum;

@@ -5,6 +5,7 @@
 #include "passes/index/index_interval.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
+#include "passes/index/simplify_quotients.h"
 #include "passes/index/size_facts.h"
 #include "passes/lower/alternatives.h"
 #include "passes/lower/stage_region.h"
@@ -287,9 +288,15 @@ class Inferrer {
     for (const Expr& part : relax_clamps(index, domain_of(reader.region->stage))) {
       const Expr in_loops =
           substitute_axes(part, [&](const std::string& axis) { return reader.values.at(axis); });
-      parts.push_back(interval_of(simplify_index(in_loops), range));
+      parts.push_back(interval_of(simplified(in_loops), range));
     }
     return unite_all(parts);
+  }
+
+  // Where a loop is several axes, the place is a sum of what it is of each (merge_fused_axes.cc).
+  static Expr simplified(const Expr& index) {
+    const bool has_digits = any_part(index, [](const Expr& e) { return e->op == ExprOp::mod; });
+    return has_digits ? simplify_quotients(index, {}) : simplify_index(index);
   }
 
   static std::map<std::string, Range> ranges_of_loops(const Stage& stage,

@@ -58,6 +58,17 @@ TEST_P(DerivedMergedAxes, OfNormsOfFeatureMaps) {
   }
 }
 
+TEST_P(DerivedMergedAxes, OfRows) {
+  for (const int rows : {1, 3, 6}) {
+    const Tensor x = input("x", f32, {kSize, rows, 18}), g = input("g", f32, {18});
+    expect_same(softmax(x));
+    expect_same(gelu(layer_norm(x, g, g), Gelu::tanh));
+    expect_same(layer_norm(gelu(x), g, g));
+    expect_same(softmax(input("z", f32, {40, rows, 60})));
+    expect_same(rms_norm(input("z", f32, {2, 30, rows, 18}), g));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, DerivedMergedAxes,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4"));
 

@@ -38,6 +38,8 @@ TEST(SimplifyQuotients, OneReshapeOfAnother) {
   EXPECT_EQ(simplified(n % 256 / 64), "n / 64 % 4");
   EXPECT_EQ(simplified(n % 256 % 64), "n % 64");
   EXPECT_EQ(simplified(k / 64 * 64 + k % 64), "k");
+  EXPECT_EQ(simplified(n / 18 / 6 * 6 + n / 18 % 6), "n / 18");
+  EXPECT_EQ(simplified(n / 100 * 6 + n / 18 % 6), "n / 100 * 6 + n / 18 % 6");
   EXPECT_EQ(simplified(n * 256 + (k / 64 * 64 + k % 64)), "n * 256 + k");
 }
 
