@@ -202,22 +202,16 @@ StageSchedule with_fuses(const StageSchedule& made, const RowFuses& fuses) {
 }
 
 // The fuses of all stages that a schedule has besides `before`: those of the graph, and those that
-// they make; nothing where one of these is a copy, which has the axes of something else, or is
-// stored in the memory of an output, which has the axes that this had.
+// they make; nothing where there are others: a copy has the axes of something else.
 std::optional<std::map<std::string, RowFuses>> fuses_of(const Schedule& schedule,
                                                         const std::set<std::string>& before,
                                                         std::map<std::string, RowFuses> fuses) {
-  std::set<std::string> members;
-  for (const auto& [name, of_member] : fuses) members.insert(name);
   bool is_more = true;
   while (is_more) {
     is_more = false;
     for (const auto& [name, stage] : schedule.stages()) {
       const auto own = fuses.find(name);
       if (own == fuses.end()) continue;
-      if (has(stage, DirectiveKind::copy_in)) return std::nullopt;
-      const bool is_member = members.count(name) > 0;
-      if (is_member && has(stage, DirectiveKind::store_in_output)) return std::nullopt;
       for (const Directive& d : stage.directives()) {
         const StageChange change = form_of(d.kind).change;
         const bool makes = change == StageChange::cache_write || change == StageChange::rfactor ||
