@@ -172,6 +172,11 @@ TEST(MergeFusedAxes, NotOfWhatIsReadElsewhere) {
   stays_in(compute("y", {b, a, k}, m(a, b, k)), b, a);
   stays_in(compute("y", {i, wide, k}, m(i, wide, k)), i, wide);
   stays_in(compute("y", {i, j, k}, m(i, j, k) + m(i, 0, k)), i, j);
+  const Tensor square = compute("m", {b, j, k}, x(b, j, k) * 2.0f);
+  Schedule turned(compute("y", {b, j, k}, square(j, b, k)));
+  turned["y"].fuse(b, j, f);
+  turned["m"].fuse(b, j, f);
+  EXPECT_TRUE(has(nest_of(turned), "m[b, j, k] = "));
 }
 
 TEST(MergeFusedAxes, NotOfAnOutputOrWhatIsInTheMemoryOfOne) {
