@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/loop_steps.h"
+#include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -106,7 +108,28 @@ class VectorEnder : public NestMutator {
     const Expr is_inside = uop.point[vectors.axis] < extent_value(extent);
     made.guards.push_back({is_inside, GuardMask::loads_and_stores});
     masked_.emplace(uop.stage, vectors.axis);
+    const Expr& body = body_of(nest_.stage(uop.stage), uop);
+    Expr unclamped = without_clamps(body, nest_.stage(uop.stage).axes[vectors.axis]);
+    if (!unclamped.same_as(body)) made.body = std::move(unclamped);
     return make_node(std::move(made));
+  }
+
+  // The body without the clamps that bring an axis back to its last step, of which the guard leaves
+  // none out: elements that lie in a row would be gathered.
+  static Expr without_clamps(const Expr& body, const Axis& axis) {
+    const auto is_clamped = [&](const Expr& e) {
+      const std::optional<Clamp> clamp = clamp_of(e);
+      return clamp && clamp->is_most && clamp->bound == axis.extent() - Extent(1) &&
+             clamp->value->op == ExprOp::axis && clamp->value->name == axis.name();
+    };
+    return with_indices(body, [&](const Expr& read) {
+      std::vector<Expr> indices = read->args;
+      for (Expr& index : indices) {
+        index =
+            transform(index, [&](const Expr& e) { return is_clamped(e) ? Expr(axis) : Expr(); });
+      }
+      return indices;
+    });
   }
 
   // A grid counts all the tiles of its stages.

@@ -64,11 +64,21 @@ class BodyMatcher {
     if (chooses && !has_same_condition(own, of_stage)) return false;
     for (size_t i = chooses ? 1 : 0; i < own->args.size(); ++i) {
       const Expr &x = own->args[i], &y = of_stage->args[i];
-      const bool is_place = reads && is_index(x) && is_index(y);
-      if (!is_place && !matches(x, y)) return false;
-      if (is_place && !equal(x, y) && !is_same_place(x, y)) return false;
+      if (reads ? !matches_place(x, y) : !matches(x, y)) return false;
     }
     return true;
+  }
+
+  // Of an index; or of what data say it is, x[min(i, B - 1) + d[min(i, B - 1)]], part by part.
+  bool matches_place(const Expr& own, const Expr& of_stage) {
+    if (equal(own, of_stage)) return true;
+    if (is_index(own) && is_index(of_stage)) return is_same_place(own, of_stage);
+    if (own->op != of_stage->op || own->dtype != of_stage->dtype || own->name != of_stage->name ||
+        own->args.size() != of_stage->args.size() || own->args.empty()) {
+      return false;
+    }
+    return std::equal(own->args.begin(), own->args.end(), of_stage->args.begin(),
+                      [&](const Expr& x, const Expr& y) { return matches_place(x, y); });
   }
 
   bool is_same_place(const Expr& own, const Expr& of_stage) {

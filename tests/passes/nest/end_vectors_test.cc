@@ -105,8 +105,26 @@ TEST(EndVectors, ThroughSeveralRows) {
   const std::string part = last_part(schedule);
   EXPECT_TRUE(stands_in(part, "for q.i in B % 4\n")) << part;
   EXPECT_TRUE(stands_in(part, "for p.flat in min((B % 4 * 3 + 3) / 4, 3)\n")) << part;
+  EXPECT_TRUE(stands_in(part, "p[i, j] = x[i, j] * q[i]"))
+      << "no clamp that a mask leaves nothing of";
   // Nothing beyond the end is stored of the output anyway.
   EXPECT_TRUE(stands_in(part, "for y.flat in min((B % 4 * 3 + 3) / 4, 3)\n")) << part;
+  EXPECT_TRUE(is_right_for_any_size(schedule));
+}
+
+// The mask is of the axis: what data say is read keeps the clamp that it was given.
+TEST(EndVectors, WhatIsReadElsewhereStaysInside) {
+  const Axis i = rows_axis();
+  const Tensor x = input("x", f32, {kRowCount}), d = input("d", i32, {kRowCount});
+  const Expr last = extent_value(kRowCount) - 1;
+  const Tensor q = compute("q", {i}, input("z", f32, {kRowCount})(i) * 2.0f);
+  const Tensor p = compute("p", {i}, x(max(min(Expr(i) + d(i), last), 0)) + q(i));
+  Schedule schedule(compute("y", {i}, p(i) * 2.0f));
+  schedule["y"].split(i, kTile, kInTile, 8);
+  schedule["q"].compute_at("y", kTile);
+  schedule["p"].compute_at("y", kTile).split(i, i, kLane, 4).vectorize(kLane);
+  const std::string part = last_part(schedule);
+  EXPECT_TRUE(stands_in(part, "p[i] = x[max(min(i + d[i], B - 1), 0)] + q[i]")) << part;
   EXPECT_TRUE(is_right_for_any_size(schedule));
 }
 
