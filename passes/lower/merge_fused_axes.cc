@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "dsl/directive_table.h"
 #include "passes/index/simplify_quotients.h"
@@ -109,7 +112,7 @@ class Merger {
     for (const WrittenStage& plan : nest_.stages) {
       const auto fused = loops_.find(plan.stage.name);
       if (fused == loops_.end() || !may_be_merged(plan, fused->second)) continue;
-      if (shares_loops(plan)) continue;
+      if (shares_loops(plan) || !is_computed_inside(plan)) continue;
       if (is_read_at_loops(plan.stage, fused->second)) merged.emplace(plan.stage.name, plan.stage);
     }
     if (merged.empty()) return std::move(nest_);
@@ -129,6 +132,22 @@ class Merger {
   }
 
  private:
+  // Whether it is computed at a part of a loop that is fused so: elsewhere a part of it ends where
+  // an axis does, and rows that lie in it whole are told by their axes.
+  bool is_computed_inside(const WrittenStage& plan) const {
+    const Directive* place = plan.find_directive(DirectiveKind::compute_at);
+    const WrittenStage* around = place != nullptr ? nest_.find(place->target) : nullptr;
+    const auto loop = around != nullptr ? loops_.find(place->target) : loops_.end();
+    if (loop == loops_.end()) return false;
+    std::set<std::string> made = {loop->second.name};
+    for (const WrittenDirective& d : around->directives) {
+      if (d.kind == DirectiveKind::split && made.count(d.axes[0]) > 0) {
+        made.insert({d.axes[1], d.axes[2]});
+      }
+    }
+    return made.count(place->axes[0]) > 0;
+  }
+
   // Loops of several stages are made of the same axes.
   bool shares_loops(const WrittenStage& plan) const {
     return plan.find_directive(DirectiveKind::compute_with) != nullptr ||

@@ -243,9 +243,9 @@ void check_cuts(const NestPlan& nest);
 // Whether the steps of a reduction loop may be taken together, as directive `d` asks.
 void check_carried(const WrittenStage& plan, const Directive& d, LoopKind kind);
 
-// Of a stage that is no output, axes which it and all that reads it take through their loops as one
-// (fuse, ahead of all other directives on loops) are one axis: for i: for j of m[i, j] is
-// for ij of m[ij]. The same values; a part of that loop is one part of the storage.
+// Of a stage that is computed at a part of a loop over neighbouring axes (fuse), such axes of its
+// own are one axis, where all that reads it goes through them as one, too: for i: for j of m[i, j]
+// is for ij of m[ij]. The same values; a part of that loop is one part of the storage.
 WrittenNest merge_fused_axes(WrittenNest nest);
 
 // The directives on loops, their kinds, places and memories. Checks each as it comes. `loops`: of

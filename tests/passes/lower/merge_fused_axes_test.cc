@@ -128,32 +128,58 @@ TEST(MergeFusedAxes, NotWhereTheReaderDoesNotFuseThem) {
   stays(t.schedule);
   Cube others;
   others.schedule[others.y].fuse(others.j, others.k, f);
-  others.schedule[others.m].fuse(others.i, others.j, g);
+  others.schedule[others.m].fuse(others.i, others.j, g).compute_at(others.y, f);
   stays(others.schedule);
+  const Cube two;
+  const Tensor p = compute("p", {two.i, two.j, two.k}, two.m(two.i, two.j, two.k) + 1.0f);
+  Schedule schedule(compute("y", {two.i, two.j, two.k}, p(two.i, two.j, two.k) * 2.0f));
+  schedule["y"].fuse(two.i, two.j, f);
+  schedule["p"].compute_at("y", f);
+  schedule["m"].fuse(two.i, two.j, f).compute_at("y", f);
+  stays(schedule);
+}
+
+// A part of another loop is whole rows, as the axes tell.
+TEST(MergeFusedAxes, NotWhereItIsComputedOutsideOfThatLoop) {
+  const Cube t;
+  const Tensor p = compute("p", {t.i, t.j, t.k}, t.m(t.i, t.j, t.k) + 1.0f);
+  Schedule schedule(compute("y", {t.i, t.j, t.k}, p(t.i, t.j, t.k) * 2.0f));
+  schedule["y"].split(t.i, fo, fi, 2).fuse(fi, t.j, f);
+  schedule["p"].fuse(t.i, t.j, f).compute_at("y", fo);
+  schedule["m"].fuse(t.i, t.j, f).compute_at("y", fo);
+  stays(schedule);
+  Cube root;
+  root.schedule[root.y].fuse(root.i, root.j, f);
+  root.schedule[root.m].fuse(root.i, root.j, f);
+  stays(root.schedule);
+  Cube last;
+  last.schedule[last.y].fuse(last.i, last.j, f);
+  last.schedule[last.m].fuse(last.i, last.j, f).compute_at(last.y, last.k);
+  stays(last.schedule);
 }
 
 TEST(MergeFusedAxes, NotWhereSomethingElseComesFirst) {
   Cube t;
   t.schedule[t.y].fuse(t.i, t.j, f);
-  t.schedule[t.m].split(t.k, fo, fi, 5).fuse(t.i, t.j, g);
+  t.schedule[t.m].split(t.k, fo, fi, 5).fuse(t.i, t.j, g).compute_at(t.y, f);
   stays(t.schedule);
   Cube reader;
   reader.schedule[reader.y].split(reader.k, fo, fi, 5).fuse(reader.i, reader.j, f);
-  reader.schedule[reader.m].fuse(reader.i, reader.j, g);
+  reader.schedule[reader.m].fuse(reader.i, reader.j, g).compute_at(reader.y, f);
   stays(reader.schedule);
 }
 
 TEST(MergeFusedAxes, NotOfAxesThatAreNoNeighbours) {
   Cube t;
   t.schedule[t.y].reorder({t.j, t.k, t.i}).fuse(t.i, t.k, f);
-  t.schedule[t.m].reorder({t.j, t.k, t.i}).fuse(t.i, t.k, f);
+  t.schedule[t.m].reorder({t.j, t.k, t.i}).fuse(t.i, t.k, f).compute_at(t.y, f);
   stays(t.schedule);
 }
 
 TEST(MergeFusedAxes, NotOfARunTimeNumberOfInnerRows) {
   Cube t(4, Extent::size("B"));
   t.schedule[t.y].fuse(t.i, t.j, f);
-  t.schedule[t.m].fuse(t.i, t.j, f);
+  t.schedule[t.m].fuse(t.i, t.j, f).compute_at(t.y, f);
   stays(t.schedule);
 }
 
@@ -165,7 +191,7 @@ TEST(MergeFusedAxes, NotOfWhatIsReadElsewhere) {
   const auto stays_in = [&](const Tensor& y, const Axis& outer, const Axis& inner) {
     Schedule schedule(y);
     schedule[y].fuse(outer, inner, f);
-    schedule[m].fuse(i, j, f);
+    schedule[m].fuse(i, j, f).compute_at(y, f);
     stays(schedule);
   };
   stays_in(compute("y", {i, j, k}, m(i, 2 - Expr(j), k)), i, j);
@@ -175,7 +201,7 @@ TEST(MergeFusedAxes, NotOfWhatIsReadElsewhere) {
   const Tensor square = compute("m", {b, j, k}, x(b, j, k) * 2.0f);
   Schedule turned(compute("y", {b, j, k}, square(j, b, k)));
   turned["y"].fuse(b, j, f);
-  turned["m"].fuse(b, j, f);
+  turned["m"].fuse(b, j, f).compute_at("y", f);
   EXPECT_TRUE(has(nest_of(turned), "m[b, j, k] = "));
 }
 
@@ -183,11 +209,12 @@ TEST(MergeFusedAxes, NotOfAnOutputOrWhatIsInTheMemoryOfOne) {
   const Cube t;
   Schedule both(Graph(std::vector<Tensor>{t.m, t.y}));
   both[t.y].fuse(t.i, t.j, f);
-  both[t.m].fuse(t.i, t.j, f);
+  both[t.m].fuse(t.i, t.j, f).compute_at(t.y, f);
   stays(both);
   Cube inside;
   inside.schedule[inside.y].fuse(inside.i, inside.j, f);
-  inside.schedule[inside.m].fuse(inside.i, inside.j, f).store_in_output(inside.y);
+  inside.schedule[inside.m].fuse(inside.i, inside.j, f).compute_at(inside.y, f);
+  inside.schedule[inside.m].store_in_output(inside.y);
   stays(inside.schedule);
 }
 
@@ -198,8 +225,8 @@ TEST(MergeFusedAxes, NotOfWhatSharesItsLoops) {
   const Tensor y = compute("y", {t.i, t.j, t.k}, t.m(t.i, t.j, t.k) * n(t.i, t.j, t.k));
   Schedule schedule(y);
   schedule[y].fuse(t.i, t.j, f);
-  schedule[t.m].fuse(t.i, t.j, f);
-  schedule[n].fuse(t.i, t.j, f).compute_with(t.m, f);
+  schedule[t.m].fuse(t.i, t.j, f).compute_at(y, f);
+  schedule[n].fuse(t.i, t.j, f).compute_at(y, f).compute_with(t.m, f);
   stays(schedule);
 }
 
