@@ -112,7 +112,6 @@ class ContractionDeriver {
     // As in derive(): a run-time number of rows may be one, or leave one over. Where it is combined
     // with rows in between, as in attention, that would take twice as long to compile.
     if (!rows_ && *rows > 1 && packed_) y().partition(block);
-    if (of_blocks.fetched) y().prefetch(*of_blocks.fetched, block, 1);
     if (!outer_axes_.empty()) blocks.around = result_.axes[outer_axes_.back()];
     const bool by_outer =
         !outer_axes_.empty() && (!outer_extent_ || *outer_extent_ >= target_.cores);

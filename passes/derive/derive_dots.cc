@@ -2,11 +2,16 @@
 // result is a product of two vectors, several of which are summed at a time.
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "passes/derive/choices.h"
+#include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
 #include "passes/index/size_facts.h"
 
 namespace emulsion {
@@ -23,7 +28,7 @@ bool is_long(const Axis& reduction, bool is_one_column) {
   return reduction.extent().as_constant().value_or(0) >= least;
 }
 
-constexpr int64_t kMostColumns = 4;
+constexpr int64_t kMostColumns = 4, kRowsOfTile = 4;
 // A copy turns a matrix, no more, and each of its elements is to be read several times.
 constexpr int64_t kLeastReuse = 16;
 
@@ -107,12 +112,37 @@ std::vector<Axis> outer_axes(const Op& result, const Dots& dots) {
   return outer;
 }
 
-// Whether what follows one column is computed in vectors of rows, once the sums of a block of rows
-// are stored.
-bool follows_in_vectors(const ContractionGroup& group, const Dots& dots, const Target& target) {
+// Whether a result, or what is computed inline in it, takes many instructions for an element.
+bool has_series(const Op& result, const Schedule& schedule) {
+  std::unordered_set<const Op*> found = {&result};
+  std::vector<const Op*> left = {&result};
+  while (!left.empty()) {
+    const Op& op = *left.back();
+    left.pop_back();
+    if (takes_series(op)) return true;
+    for (const Expr& read : reads_in(op.body)) {
+      const Op& tensor = *read->tensor;
+      if (is_inline(schedule, tensor.name) && found.insert(&tensor).second) left.push_back(&tensor);
+    }
+  }
+  return false;
+}
+
+// Whether what follows one column is computed in vectors of rows, once their sums are stored.
+bool follows_in_vectors(const ContractionGroup& group, const Dots& dots, const Target& target,
+                        const Schedule& schedule) {
   const Op &op = *group.contraction, &result = *group.result;
   if (&op == &result || !dots.columns || op.shape[*dots.columns] != Extent(1)) return false;
-  return op.shape[dots.rows].as_constant().value_or(0) >= value_lanes(result, target);
+  const std::optional<int64_t> rows = op.shape[dots.rows].as_constant();
+  return rows ? *rows >= value_lanes(result, target) : has_series(result, schedule);
+}
+
+// Of so many rows how many a block has: about as many in each, since the last block starts earlier
+// and sums up again what it shares with the one before.
+int64_t rows_of_even_block(int64_t rows, int64_t most) {
+  const int64_t blocks = (rows + most - 1) / most;
+  const int64_t even = (rows + blocks - 1) / blocks;
+  return std::min(rows, (even + kRowsOfTile - 1) / kRowsOfTile * kRowsOfTile);
 }
 
 // The loops of what follows; those of the sums are theirs alone, in a block of rows.
@@ -121,15 +151,16 @@ void derive_following(const ContractionGroup& group, const Dots& dots, const Tar
   constexpr int64_t kMostVectors = 8;
   const Op &op = *group.contraction, &result = *group.result;
   StageSchedule& y = (*schedule)[result.name];
-  const Axis block(fresh_axis(result, "block")), row(fresh_axis(result, "row"));
   const int64_t lanes = value_lanes(result, target);
   // A vector that is loaded right behind the stores of its elements waits for them.
-  const int64_t vectors = std::min(kMostVectors, *op.shape[dots.rows].as_constant() / lanes);
-  y.split(result.axes[dots.rows], block, row, vectors * lanes, Tail::shift_inwards);
+  const int64_t rows = rows_of_even_block(*op.shape[dots.rows].as_constant(), kMostVectors * lanes);
+  const Axis block(fresh_axis(result, "block")), row(fresh_axis(result, "row"), rows);
+  y.split(result.axes[dots.rows], block, row, rows, Tail::shift_inwards);
   const std::vector<Axis> outer = outer_axes(result, dots);
   std::vector<Axis> order = {row, result.axes[*dots.columns], block};
   order.insert(order.end(), outer.rbegin(), outer.rend());
-  y.reorder(order).vectorize(row, lanes);
+  y.reorder(order);
+  vectorize_last(y, row, lanes);
   share_tiles(op, result, outer, block, 1, target, &y);
   (*schedule)[op.name].compute_at(result.name, block);
 }
@@ -198,17 +229,23 @@ std::optional<DotsOfFew> match_dots_of_few(const Op& op, const Contraction& c,
 void derive_dots(const ContractionGroup& group, const Dots& dots, const Contraction& c,
                  const Target& target, Schedule* schedule) {
   // Of a run-time number of columns there is a loop for each number, so each has fewer rows.
-  constexpr int64_t kMostRows = 4, kMostOfEach = 2, kTilesOfTask = 16;
+  constexpr int64_t kMostOfEach = 2, kTilesOfTask = 16;
   const Op& op = *group.contraction;
   const Op& result = *group.result;
-  if (follows_in_vectors(group, dots, target)) {
+  if (follows_in_vectors(group, dots, target, *schedule)) {
+    if (!op.shape[dots.rows].is_constant()) {
+      // The last block would be summed up whole, however few rows it has; to store all sums and
+      // load them again takes less than a series.
+      derive_dots({&op, &op}, dots, c, target, schedule);
+      return derive_pointwise(result, target, schedule);
+    }
     Target alone = target;
     alone.cores = 1;
     derive_dots({&op, &op}, dots, c, alone, schedule);
     return derive_following(group, dots, target, schedule);
   }
   const bool known = !dots.columns || op.shape[*dots.columns].is_constant();
-  const int64_t most = known ? kMostRows : kMostOfEach;
+  const int64_t most = known ? kRowsOfTile : kMostOfEach;
   const int64_t count = std::min(op.shape[dots.rows].as_constant().value_or(most), most);
   std::string sums = op.name;
   StageSchedule& y = (*schedule)[result.name];

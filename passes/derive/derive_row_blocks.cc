@@ -71,7 +71,7 @@ void derive_blocks(const BlockGroup& blocks, std::optional<int64_t> rows, bool m
                    const Target& target, const DeriveOptions& options, Schedule* schedule) {
   const BlockLoops loops =
       derive_reader_of_blocks(group_of(*blocks.reader, schedule), rows, target, options, schedule,
-                              {part_of_reader(blocks), std::nullopt, may_share});
+                              {part_of_reader(blocks), may_share});
   derive_rows(blocks.rows, target, schedule, &loops);
   for (const Op* product : blocks.products) {
     derive_product_in_blocks(group_of(*product, schedule), loops, target, options, schedule);

@@ -97,8 +97,6 @@ struct BlockOptions {
   // Of the work of a block, how much the reader's own is. Threads share the blocks where all of it
   // is enough.
   double part = 1;
-  // An input of which each block fetches ahead what the next one reads.
-  std::optional<std::string> fetched;
   // Where a block has all rows: whether there may be enough of them for threads.
   bool may_share = true;
 };

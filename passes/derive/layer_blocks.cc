@@ -174,16 +174,6 @@ std::optional<std::string> why_not_enough(const std::vector<const Op*>& layers,
                      layers.front()->name, target.cores, *rows);
 }
 
-// What the first layer reads, where it comes from memory. While the later layers of a block are
-// computed it is not read, so that the processor does not fetch it ahead by itself.
-std::optional<std::string> rows_from_memory(const Op& first, const Target& target) {
-  const Op& rows = layer_before(first);
-  if (rows.kind != OpKind::input) return std::nullopt;  // it may be inline
-  const std::optional<int64_t> elements = element_count(rows.shape);
-  const int64_t bytes = saturated_product(elements.value_or(INT64_MAX), size_in_bytes(rows.dtype));
-  return bytes > target.l2_bytes ? std::optional(rows.name) : std::nullopt;
-}
-
 class LayerFinder {
  public:
   LayerFinder(const Readers& readers, const Target& target, std::unordered_set<const Op*> taken)
@@ -339,18 +329,11 @@ void derive_blocks_of(int64_t rows, const LayerBlocks& blocks, const Target& tar
   const Op& last = *blocks.layers.front();
   // Where all layers of some rows are enough for the threads, the last one alone is a part of that.
   const double part = static_cast<double>(work_of_row(last)) / static_cast<double>(work);
-  // A block of a run-time number of rows may be one tile of them.
-  const std::optional<std::string> ahead = rows_from_memory(*blocks.layers.back(), target);
-  const bool by_blocks = !rows_of(last);
-  const BlockLoops loops = derive_reader_of_blocks(group_of(last), rows, target, options, schedule,
-                                                   {part, by_blocks ? ahead : std::nullopt});
-  Axis tile = loops.block;  // of the first layer in the end
+  const BlockLoops loops =
+      derive_reader_of_blocks(group_of(last), rows, target, options, schedule, {part});
   for (size_t i = 1; i < blocks.layers.size(); ++i) {
-    tile = derive_product_in_blocks(group_of(*blocks.layers[i]), loops, target, options, schedule);
+    derive_product_in_blocks(group_of(*blocks.layers[i]), loops, target, options, schedule);
   }
-  const bool has_tiles = tile.name() != loops.block.name();
-  if (!ahead || by_blocks || !has_tiles) return;
-  (*schedule)[result_of(*blocks.layers.back()).name].prefetch(*ahead, tile, 1);
 }
 
 }  // namespace

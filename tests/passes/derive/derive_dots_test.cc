@@ -121,7 +121,7 @@ TEST(DeriveDots, WhatFollowsOneColumnIsInVectorsOfRows) {
   };
   const auto is_in_vectors = [&](const Shape& rows, int64_t columns, const Target& target) {
     const std::string text = derived(layer(rows, columns), target);
-    return has(text, "y.split(i0, block, row, ") && has(text, "y.vectorize(row_v)\n") &&
+    return has(text, "y.split(i0, block, row, ") && has(text, "y.vectorize(row") &&
            has(text, "p.compute_at(y, block)\n");
   };
   for (const char* level : kLevels) {
@@ -129,7 +129,6 @@ TEST(DeriveDots, WhatFollowsOneColumnIsInVectorsOfRows) {
     EXPECT_TRUE(is_in_vectors({16}, 1, target)) << level;
     EXPECT_TRUE(is_in_vectors({1001}, 1, target)) << level;
     EXPECT_FALSE(is_in_vectors({3}, 1, target)) << level;
-    EXPECT_FALSE(is_in_vectors({kM}, 1, target)) << level;
     const std::string two = derived(sigmoid(product(64, 70, 2), "z"), target);
     EXPECT_TRUE(has(two, "y.rfactor(lane, y_lanes)\n")) << two;
     EXPECT_FALSE(has(two, "vectorize(row_v)")) << two;
@@ -142,6 +141,51 @@ TEST(DeriveDots, WhatFollowsOneColumnIsInVectorsOfRows) {
   const std::string shared = derived(layer({4000001}, 1), target_of("x86-64-v4", 2));
   EXPECT_TRUE(has(shared, "y.parallel(block)\n")) << shared;
   EXPECT_FALSE(has(shared, "p.parallel")) << shared;
+}
+
+// Sums that two blocks share are computed twice: there are few of them.
+TEST(DeriveDots, BlocksOfOneColumnHaveAboutAsManyRowsEach) {
+  const Target target = target_of("x86-64-v4", 1);
+  const auto has_block = [&](int64_t rows, const std::string& block) {
+    const Tensor w = weight("w", f32, {20, 1});
+    const Tensor p = matmul(input("x", f32, {rows, 20}), w, "p");
+    return has(derived(sigmoid(p + 0.5f, "y"), target),
+               "y.split(i0, block, row, " + block + ", shift_inwards)");
+  };
+  EXPECT_TRUE(has_block(33, "33"));
+  EXPECT_TRUE(has_block(128, "128"));
+  EXPECT_TRUE(has_block(129, "68"));
+  EXPECT_TRUE(has_block(256, "128"));
+  EXPECT_TRUE(has_block(465, "120"));
+}
+
+// Of a run-time number of rows a last block of few would be summed up whole.
+TEST(DeriveDots, WhatFollowsOneColumnOfARunTimeNumberOfRowsReadsAllSums) {
+  const auto layer = [](const Shape& rows, bool has_series) {
+    Shape x = rows;
+    x.push_back(20);
+    const Tensor p = matmul(input("x", f32, x), weight("w", f32, {20, 1}), "p");
+    return has_series ? mul(p, sigmoid(p), "y") : relu(p + 0.5f, "y");
+  };
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    const std::string text = derived(layer({kM}, true), target);
+    EXPECT_TRUE(has(text, "y.vectorize(lane)\n")) << text;
+    EXPECT_FALSE(has(text, "p.compute_at(")) << text;
+    EXPECT_FALSE(has(text, "p.compute_inline()")) << text;
+    // A few instructions take less than to store the sums and load them again.
+    const std::string few = derived(layer({kM}, false), target);
+    EXPECT_TRUE(has(few, "p.compute_at(y, tile)\n")) << few;
+    for (const int cores : {1, 2}) {
+      for (const Shape& rows : {Shape{kM}, {3, kM}}) {
+        const Tensor y = layer(rows, true);
+        EXPECT_TRUE(derives(y, target_of(level, cores), {0, 1, 3, 17, 70})) << level;
+      }
+    }
+  }
+  const std::string shared = derived(layer({kM}, true), target_of("x86-64-v4", 2));
+  EXPECT_TRUE(has(shared, "y.parallel(block)\n")) << shared;
+  EXPECT_TRUE(has(shared, "p.parallel(tile)\n")) << shared;
 }
 
 // Of two rows each: a task of its own would be a call for little.
