@@ -108,6 +108,15 @@ class Merger {
       const std::optional<FusedFirst> fused = fused_first(plan);
       if (fused) loops_.emplace(plan.stage.name, *fused);
     }
+    if (loops_.empty()) return std::move(nest_);
+    for (const WrittenStage& plan : nest_.stages) {
+      stages_.emplace(plan.stage.name, &plan);
+      for (const std::string& read : buffers_read_by(plan.stage)) {
+        readers_[read].push_back(&plan.stage);
+      }
+      const Directive* with = plan.find_directive(DirectiveKind::compute_with);
+      if (with != nullptr) leaders_.insert(with->target);
+    }
     std::map<std::string, Stage> merged;  // as they were
     for (const WrittenStage& plan : nest_.stages) {
       const auto fused = loops_.find(plan.stage.name);
@@ -136,11 +145,10 @@ class Merger {
   // an axis does, and rows that lie in it whole are told by their axes.
   bool is_computed_inside(const WrittenStage& plan) const {
     const Directive* place = plan.find_directive(DirectiveKind::compute_at);
-    const WrittenStage* around = place != nullptr ? nest_.find(place->target) : nullptr;
-    const auto loop = around != nullptr ? loops_.find(place->target) : loops_.end();
+    const auto loop = place != nullptr ? loops_.find(place->target) : loops_.end();
     if (loop == loops_.end()) return false;
     std::set<std::string> made = {loop->second.name};
-    for (const WrittenDirective& d : around->directives) {
+    for (const WrittenDirective& d : stages_.at(place->target)->directives) {
       if (d.kind == DirectiveKind::split && made.count(d.axes[0]) > 0) {
         made.insert({d.axes[1], d.axes[2]});
       }
@@ -151,20 +159,18 @@ class Merger {
   // Loops of several stages are made of the same axes.
   bool shares_loops(const WrittenStage& plan) const {
     return plan.find_directive(DirectiveKind::compute_with) != nullptr ||
-           std::any_of(nest_.stages.begin(), nest_.stages.end(), [&](const WrittenStage& other) {
-             const Directive* with = other.find_directive(DirectiveKind::compute_with);
-             return with != nullptr && with->target == plan.stage.name;
-           });
+           leaders_.count(plan.stage.name) > 0;
   }
 
   bool is_read_at_loops(const Stage& stage, const FusedFirst& fused) const {
-    return std::all_of(nest_.stages.begin(), nest_.stages.end(), [&](const WrittenStage& reader) {
-      const std::vector<Expr> reads = reads_of(reader.stage, stage.name);
-      const auto loop = loops_.find(reader.stage.name);
-      return std::all_of(reads.begin(), reads.end(), [&](const Expr& read) {
-        return loop != loops_.end() &&
-               reads_at_loop(read, stage.axes, fused, reader.stage.axes, loop->second);
-      });
+    const auto readers = readers_.find(stage.name);
+    if (readers == readers_.end()) return true;
+    return std::all_of(readers->second.begin(), readers->second.end(), [&](const Stage* reader) {
+      const std::vector<Expr> reads = reads_of(*reader, stage.name);
+      const auto loop = loops_.find(reader->name);
+      return loop != loops_.end() && std::all_of(reads.begin(), reads.end(), [&](const Expr& read) {
+               return reads_at_loop(read, stage.axes, fused, reader->axes, loop->second);
+             });
     });
   }
 
@@ -224,6 +230,9 @@ class Merger {
 
   WrittenNest nest_;
   std::map<std::string, FusedFirst> loops_;  // of stages
+  std::map<std::string, const WrittenStage*> stages_;
+  std::map<std::string, std::vector<const Stage*>> readers_;  // of buffers and stages
+  std::set<std::string> leaders_;                             // whose loops others share
 };
 
 }  // namespace
