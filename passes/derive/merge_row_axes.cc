@@ -263,7 +263,7 @@ void derive_merged_rows(
     StageSchedule& stage = made[name];
     if (!has(stage, DirectiveKind::compute_inline)) stage = with_fuses(stage, fuses->at(name));
   }
-  *schedule = std::move(made);
+  *schedule = made;
 }
 
 }  // namespace emulsion
