@@ -12,7 +12,6 @@
 // what is stored of a tile of rows has one axis then, too (merge_fused_axes of passes/lower). So
 // all axes but the outermost need numbers for extents. Private to passes/derive/.
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -41,8 +40,8 @@ struct MergedRows {
 // something is kept of them.
 std::optional<MergedRows> merge_row_axes(const RowGroup& group);
 
-// Derives the group as if its rows had one axis, where so many more of them are computed at a time;
-// else as it is.
+// Derives the group as if its rows had one axis, where 1.5 times as many of them, or more, are
+// computed at a time; else as it is.
 void derive_merged_rows(
     const RowGroup& group, const std::function<double(const RowGroup& group)>& rows_at_a_time,
     const std::function<void(const RowGroup& group, Schedule* schedule)>& derive,
