@@ -44,41 +44,34 @@ class BodyMatcher {
   };
   std::optional<Misplaced> misplaced;
 
-  bool matches(const Expr& own, const Expr& of_stage) {
-    if (own.same_as(of_stage) || has_same_form(own, of_stage)) return true;
+  // `in_place`: of an index of a read, or a part of one that data make: its parts without data are
+  // the same at each point, x[min(i, B - 1) + d[min(i, B - 1)]].
+  bool matches(const Expr& own, const Expr& of_stage, bool in_place = false) {
+    if (own.same_as(of_stage)) return true;
+    if (in_place && is_index(own) && is_index(of_stage)) {
+      return equal(own, of_stage) || is_same_place(own, of_stage);
+    }
+    if (has_same_form(own, of_stage, in_place)) return true;
     if (of_stage->op != ExprOp::select || !is_index(of_stage->args[0])) return false;
     const Expr& condition = of_stage->args[0];
-    return (is_always(condition, true) && matches(own, of_stage->args[1])) ||
-           (is_always(condition, false) && matches(own, of_stage->args[2]));
+    return (is_always(condition, true) && matches(own, of_stage->args[1], in_place)) ||
+           (is_always(condition, false) && matches(own, of_stage->args[2], in_place));
   }
 
  private:
-  bool has_same_form(const Expr& own, const Expr& of_stage) {
+  bool has_same_form(const Expr& own, const Expr& of_stage, bool in_place) {
     if (own->op != of_stage->op || own->dtype != of_stage->dtype || own->name != of_stage->name ||
         own->args.size() != of_stage->args.size()) {
       return false;
     }
     if (own->args.empty()) return equal(own, of_stage);
-    const bool reads = own->op == ExprOp::read;
+    const bool is_place = in_place || own->op == ExprOp::read;
     const bool chooses = own->op == ExprOp::select && is_index(of_stage->args[0]);
     if (chooses && !has_same_condition(own, of_stage)) return false;
     for (size_t i = chooses ? 1 : 0; i < own->args.size(); ++i) {
-      const Expr &x = own->args[i], &y = of_stage->args[i];
-      if (reads ? !matches_place(x, y) : !matches(x, y)) return false;
+      if (!matches(own->args[i], of_stage->args[i], is_place)) return false;
     }
     return true;
-  }
-
-  // Of an index; or of what data say it is, x[min(i, B - 1) + d[min(i, B - 1)]], part by part.
-  bool matches_place(const Expr& own, const Expr& of_stage) {
-    if (equal(own, of_stage)) return true;
-    if (is_index(own) && is_index(of_stage)) return is_same_place(own, of_stage);
-    if (own->op != of_stage->op || own->dtype != of_stage->dtype || own->name != of_stage->name ||
-        own->args.size() != of_stage->args.size() || own->args.empty()) {
-      return false;
-    }
-    return std::equal(own->args.begin(), own->args.end(), of_stage->args.begin(),
-                      [&](const Expr& x, const Expr& y) { return matches_place(x, y); });
   }
 
   bool is_same_place(const Expr& own, const Expr& of_stage) {

@@ -481,5 +481,19 @@ TEST(VerifyNest, RefusesAPlaceOfDataThatIsNotThatOfTheStage) {
   EXPECT_INTERNAL_ERROR(verify(other), "a uOp of y evaluates");
 }
 
+// A select in it may be the branch that it takes wherever the uOp runs.
+TEST(VerifyNest, AcceptsTheBranchThatAPlaceOfDataTakes) {
+  const Expr i = axis_value("i");
+  const auto data = [&](const Expr& at) { return cast(i32, read_buffer("x", DType::f32, {at})); };
+  const auto at = [](const Expr& e) { return read_buffer("x", DType::f32, {max(min(e, 7), 0)}); };
+  const auto verify = [&](const Expr& body) {
+    LoopNest nest = pointwise_nest(8, at(select(i < 8, data(i), data(7 - i))));
+    nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) { uop->body = body; });
+    verify_nest(nest);
+  };
+  EXPECT_NO_THROW(verify(at(data(i))));
+  EXPECT_INTERNAL_ERROR(verify(at(data(7 - i))), "a uOp of y");
+}
+
 }  // namespace
 }  // namespace emulsion
