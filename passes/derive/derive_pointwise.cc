@@ -184,9 +184,13 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
   const bool is_long = is_cut && masks_what_is_between(op, target);
   const bool by_elements =
       !along.extent().is_constant() && (pixels || (reads_apart(op) && !is_long));
+  const bool is_row =
+      along.name() == op.axes.back().name() && along.extent() == op.axes.back().extent();
   const int64_t at_a_time = by_elements ? lanes_apart(op, target) : lanes_without_masks(op, target);
   if (inside) {
     vectorize_pixels(*stage, along, *inside, lane, at_a_time, whole_rows);
+  } else if (is_row && is_masked_vector(op, along.extent(), target)) {
+    stage->split(along, along, lane, at_a_time, Tail::predicate).vectorize(lane);
   } else {
     vectorize_last(*stage, along, at_a_time, whole_rows);
   }

@@ -86,24 +86,9 @@ int64_t vectors_beside(const Op& producer, const Op& sums, const Target& target)
   return std::max<int64_t>(value_lanes(result_of(producer), target) / value_lanes(sums, target), 1);
 }
 
-// Whether a row is a part of a vector that is written in several pieces, and read as a whole before
-// these have left the processor's buffer: it is one vector with a mask then, where that is cheap.
-bool is_masked_vector(const Op& op, const Axis& along, const Target& target) {
-  const bool is_last = !op.axes.empty() && along.name() == op.axes.back().name();
-  return is_last && target.has("avx512_skylake") &&
-         value_lanes(op, target) == target.vector_lanes(op.dtype) &&
-         pays_to_mask(op, op.axes.size() - 1, target);
-}
-
 // The vectors of elements along their rows. `again`: an element may be computed twice.
 void vectorize_row(const Op& points, bool again, const Target& target, StageSchedule* stage) {
-  const Axis& along = points.axes[vector_axis(points, target)];
-  if (is_masked_vector(points, along, target)) {
-    const Axis lane(fresh_axis(points, "lane"));
-    stage->split(along, along, lane, value_lanes(points, target), Tail::predicate).vectorize(lane);
-  } else {
-    vectorize_points(points, along, target, stage, again);
-  }
+  vectorize_points(points, points.axes[vector_axis(points, target)], target, stage, again);
 }
 
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial

@@ -18,10 +18,12 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/loop_groups.h"
 #include "passes/derive/merge_axes.h"
+#include "passes/derive/merge_row_axes.h"
 #include "passes/derive/periodic_choices.h"
 #include "passes/derive/points_with_reader.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/read_through.h"
+#include "passes/derive/row_groups.h"
 #include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
 #include "passes/derive/small_rows.h"
@@ -35,7 +37,7 @@ namespace emulsion {
 namespace {
 
 // Of a result that combines nothing; the other members of its group are computed inline.
-void derive_points(const Op& group, const Target& target, Schedule* schedule) {
+void derive_points_as_they_are(const Op& group, const Target& target, Schedule* schedule) {
   const std::optional<MergedAxes> merged = merge_last_axes(group, 0, target);
   StageSchedule& stage = (*schedule)[result_of(group).name];
   if (merged) {
@@ -48,6 +50,21 @@ void derive_points(const Op& group, const Target& target, Schedule* schedule) {
   if (!turns) return derive_pointwise(*whole, target, schedule);
   turns->split(&stage);
   derive_pointwise(turns->view, target, schedule);
+}
+
+// The same; axes that say which pixel are one where they lie one after another, and where only so
+// there are pixels enough for vectors that go through several of them.
+void derive_points(const Op& group, const Target& target, Schedule* schedule) {
+  const size_t rank = result_of(group).axes.size();
+  if (rank < 3) return derive_points_as_they_are(group, target, schedule);
+  RowGroup rows;
+  rows.members.push_back({&group, first_axes(rank - 1)});
+  derive_merged_rows(
+      rows, [&](const RowGroup& of) { return are_pixels(of.reader(), target) ? 2 : 1; },
+      [&](const RowGroup& of, Schedule* made) {
+        derive_points_as_they_are(of.reader(), target, made);
+      },
+      schedule);
 }
 
 void derive_op(const Op& op, const Target& target, const DeriveOptions& options,

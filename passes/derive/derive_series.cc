@@ -17,6 +17,8 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/merge_row_axes.h"
+#include "passes/derive/row_groups.h"
 #include "passes/index/size_facts.h"
 
 namespace emulsion {
@@ -29,9 +31,19 @@ bool is_axis_read(const Expr& index, const Axis& axis) {
   return index->op == ExprOp::axis && index->name == axis.name();
 }
 
+// Whether an index is the same for all points: of an axis of one step, too.
+bool is_one_place(const Expr& index, const Op& op) {
+  return index->op == ExprOp::constant ||
+         std::any_of(op.axes.begin(), op.axes.end(), [&](const Axis& axis) {
+           return axis.extent() == Extent(1) && is_axis_read(index, axis);
+         });
+}
+
 // Whether it is read as it lies, or is one value for all points.
 bool lies_as(const Expr& read, const Op& op) {
-  if (read->args.empty()) return true;
+  const bool is_one_value = std::all_of(read->args.begin(), read->args.end(),
+                                        [&](const Expr& index) { return is_one_place(index, op); });
+  if (is_one_value) return true;
   return read->tensor->shape == op.shape && read->args.size() == op.axes.size() &&
          std::equal(op.axes.begin(), op.axes.end(), read->args.begin(),
                     [](const Axis& axis, const Expr& index) { return is_axis_read(index, axis); });
@@ -63,13 +75,16 @@ bool reads_as_it_lies(const Op& op) {
 // stored.
 class Parts {
  public:
-  Parts(const Op& chain, const Target& target) : target_(target) {
+  // `are_pixels`: whether vectors that go through several rows of few elements fill their lanes.
+  Parts(const Op& chain, const Target& target, bool are_pixels = false)
+      : target_(target), are_pixels_(are_pixels) {
     for (const OpPtr& member : chain.members) members_.push_back(member.get());
     if (chain.members.empty()) members_.push_back(&chain);
   }
 
   const Op& member(size_t at) const { return *members_[at]; }
   size_t size() const { return members_.size(); }
+  bool are_pixels() const { return are_pixels_; }
 
   // False where it is no such chain. `product`: what may stand before it, and what it reads is not
   // looked at.
@@ -125,6 +140,7 @@ class Parts {
   // Whether rows leave so many lanes empty that it pays.
   bool has_empty_lanes() const {
     constexpr int64_t kFew = 16;  // one of so many
+    if (are_pixels_) return false;
     const Op& result = *members_.back();
     const int64_t row = result.shape.back().constant_term();
     const int64_t lanes = target_.vector_lanes(result.dtype);
@@ -165,6 +181,7 @@ class Parts {
 
   std::vector<const Op*> members_;
   const Target& target_;
+  const bool are_pixels_;
   std::unordered_map<const Op*, size_t> positions_;
 };
 
@@ -247,13 +264,25 @@ struct ChainBlock {
   }
 };
 
+// Vectors along rows, or through several that lie one after another.
+void vectorize_row(const Op& op, const Axis& along, const Target& target, StageSchedule* stage) {
+  const int64_t lanes = target.vector_lanes(op.dtype);
+  if (!is_masked_vector(op, along.extent(), target)) {
+    vectorize_last(*stage, along, lanes);
+    return;
+  }
+  const Axis lane(fresh_axis(op, "lane"));
+  stage->split(along, along, lane, lanes, Tail::predicate).vectorize(lane);
+}
+
 // Vectors along the rows, or through several of them.
 void vectorize_part(const Parts& parts, size_t first, size_t end, const ChainBlock& block,
                     const Axis& rows, const Axis& along, const Target& target,
                     StageSchedule* stage) {
   const Op& op = parts.member(end);
-  const int64_t lanes = target.vector_lanes(op.dtype);
-  if (block.rows > 0 && parts.has_empty_lanes() && parts.is_flat(first, end)) {
+  const int64_t pixels = parts.are_pixels() ? pixels_side_by_side(op, target) : 0;
+  const bool has_short_rows = parts.has_empty_lanes() || parts.are_pixels();
+  if (block.rows > 1 && has_short_rows && parts.is_flat(first, end)) {
     const Axis flat(fresh_axis(op, "flat"), block.rows * block.elements);
     Axis inner = along;
     if (block.has_one_between) {
@@ -261,9 +290,14 @@ void vectorize_part(const Parts& parts, size_t first, size_t end, const ChainBlo
       stage->fuse(op.axes[op.axes.size() - 2], along, inner);
     }
     stage->fuse(rows, inner, flat);
-    vectorize_last(*stage, flat, lanes);
+    vectorize_row(op, flat, target, stage);
+  } else if (pixels > 0 && block.rows >= pixels) {
+    const Axis pixel(fresh_axis(op, "pixel")), lane(fresh_axis(op, "lane"));
+    stage->split(rows, rows, pixel, pixels,
+                 block.rows % pixels == 0 ? Tail::automatic : Tail::shift_inwards);
+    stage->fuse(pixel, along, lane).vectorize(lane);
   } else {
-    vectorize_last(*stage, along, lanes);
+    vectorize_row(op, along, target, stage);
   }
 }
 
@@ -289,10 +323,9 @@ void derive_stored(const Parts& parts, const std::vector<size_t>& ends, const Ch
 
 // The loops of a chain of which so many rows are computed at a time, or as many elements of one.
 void derive_blocks(const Op& group, const Parts& parts, const std::vector<size_t>& ends,
-                   int64_t steps, const Target& target, Schedule* schedule) {
+                   bool by_rows, int64_t steps, const Target& target, Schedule* schedule) {
   const Op& result = *group.members.back();
   const Axis& last = result.axes.back();
-  const bool by_rows = is_by_rows(result);
   const Axis& outer = by_rows ? result.axes[result.axes.size() - 2] : last;
   StageSchedule& y = (*schedule)[result.name];
   const Axis within(fresh_axis(result, by_rows ? "row" : "within"), steps);
@@ -308,34 +341,45 @@ void derive_blocks(const Op& group, const Parts& parts, const std::vector<size_t
   parallel_from(y, shared, result.shape, points_for_threads({&group}, target));
 }
 
+// Blocks of a run-time number of rows: of at least so many, so many at a time. Of the last block
+// few rows are computed again.
+constexpr std::pair<int64_t, int64_t> kBlocks[] = {{256, 32}, {32, 8}};
+
 // Of a run-time number of rows: many at a time, or a few, where there are as many, or one.
 bool derive_run_time_rows(const Op& group, const Parts& parts, const std::vector<size_t>& ends,
                           const Target& target, Schedule* schedule) {
-  // Of the last block few rows are computed again.
-  constexpr std::pair<int64_t, int64_t> kBlocks[] = {{256, 32}, {64, 8}, {4, 4}};
   const Op& result = *group.members.back();
-  if (result.axes.size() != 2 || !is_by_rows(result) || !can_have_ways(result, *schedule)) {
-    return false;
-  }
-  const Extent& all = result.shape.front();
+  if (!is_by_rows(result) || !can_have_ways(result, *schedule)) return false;
+  const Extent& all = result.shape[result.axes.size() - 2];
   if (!is_sum_of_sizes(all)) return false;
   std::vector<AlternativeWay> ways;
   for (const auto& [least, rows] : kBlocks) {
     ways.push_back({fmt::format("_rows{}", rows), extent_value(all) >= int_constant(least),
                     schedule->without_directives()});
-    derive_blocks(group, parts, ends, rows, target, &ways.back().schedule);
+    derive_blocks(group, parts, ends, true, rows, target, &ways.back().schedule);
   }
+  // Vector by vector: in the loops of one row there is nothing to do while one is waited for.
+  const int64_t row = result.shape.back().constant_term(),
+                lanes = target.vector_lanes(result.dtype);
   Schedule otherwise = schedule->without_directives();
-  derive_blocks(group, parts, ends, 1, target, &otherwise);
+  derive_blocks(group, parts, ends, row < lanes, row < lanes ? 1 : lanes, target, &otherwise);
   add_ways(result, ways, otherwise, schedule);
   return true;
 }
 
-}  // namespace
+// How many rows of the last axis that says which row are computed at a time; 0 where it is not
+// built for more axes of these.
+int64_t rows_at_a_time(const Op& group, const Target& target) {
+  const Op& result = result_of(group);
+  const Extent& rows = result.shape[result.axes.size() - 2];
+  if (!element_count(result.shape)) return rows.as_constant().value_or(kBlocks[0].second);
+  if (result.axes.size() > 2 && wakes_threads(group, target)) return 0;
+  return rows_of_block(rows.constant_term(), result.shape.back().constant_term(), kBlock)
+      .value_or(0);
+}
 
-bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
-  if (group.kind != OpKind::fused) return false;
-  Parts parts(group, target);
+bool derive_chain(const Op& group, const Target& target, Schedule* schedule) {
+  Parts parts(group, target, are_pixels(group, target));
   const Op& result = *group.members.back();
   if (!parts.match()) return false;
   const std::vector<size_t> ends = parts.ends();
@@ -352,8 +396,30 @@ bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
       target.l1_bytes / 2 / size_in_bytes(result.dtype) / static_cast<int64_t>(ends.size());
   const std::optional<int64_t> of_block =
       by_rows ? rows_of_block(extent, row, has_threads ? kBlock : most) : std::min(extent, kBlock);
-  if (of_block) derive_blocks(group, parts, ends, *of_block, target, schedule);
+  if (of_block) derive_blocks(group, parts, ends, by_rows, *of_block, target, schedule);
   return of_block.has_value();
+}
+
+}  // namespace
+
+bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
+  if (group.kind != OpKind::fused) return false;
+  const size_t rank = result_of(group).axes.size();
+  const Extent row = rank > 0 ? result_of(group).shape.back() : Extent(1);
+  if (rank < 3 || !row.is_constant() || !is_by_rows(result_of(group))) {
+    return derive_chain(group, target, schedule);
+  }
+  // The axes that say which row are one where they lie one after another.
+  RowGroup rows;
+  rows.members.push_back({&group, first_axes(rank - 1)});
+  bool is_derived = false;
+  derive_merged_rows(
+      rows, [&](const RowGroup& of) { return rows_at_a_time(of.reader(), target); },
+      [&](const RowGroup& of, Schedule* made) {
+        is_derived = derive_chain(of.reader(), target, made);
+      },
+      schedule);
+  return is_derived;
 }
 
 std::optional<size_t> product_before_series(const Op& group, const Target& target) {

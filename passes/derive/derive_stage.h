@@ -202,6 +202,9 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
 // Whether vectors with masks are computed element by element: of pixels, whose values lie between
 // one another, and of what the target has no masks for.
 bool lacks_masks(const Op& op, const Target& target);
+// Whether masks are cheap, and so many steps are a part of a vector that would be loaded and stored
+// in several pieces. What reads these as a whole would wait for them.
+bool is_masked_vector(const Op& op, const Extent& steps, const Target& target);
 // Whether a step of `outer` goes a few elements further in memory, and steps of `inner` lie
 // between.
 bool steps_within(const Expr& read, const Axis& inner, const Axis& outer);
@@ -426,6 +429,8 @@ std::optional<Pixels> match_pixels(const Op& op, int64_t lanes);
 // Whether all values of a pixel, its last axis, are computed in one way, of what lies near in
 // memory: such pixels may have four values.
 bool lie_side_by_side(const Op& op);
+// The same of an operation or a group, where vectors are full.
+bool are_pixels(const Op& chain, const Target& target);
 // Whether all that it reads lies near: the same pixels and values side by side, one value of each
 // pixel, or the same values for all pixels.
 bool reads_near(const Op& op, const Axis& x, const Axis& value);

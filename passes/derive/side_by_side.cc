@@ -12,6 +12,7 @@
 #include "dsl/affine.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/read_borders.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -119,6 +120,11 @@ bool reads_near(const Op& op, const Axis& x, const Axis& value) {
   const std::vector<Expr> reads = reads_in(op.body);
   return std::all_of(reads.begin(), reads.end(),
                      [&](const Expr& read) { return lies_near(read, x, value); });
+}
+
+bool are_pixels(const Op& chain, const Target& target) {
+  const OpPtr whole = written_out(chain, {});
+  return match_pixels(*whole, value_lanes(*whole, target)) && lie_side_by_side(*whole);
 }
 
 int64_t pixels_side_by_side(const Op& op, const Target& target) {

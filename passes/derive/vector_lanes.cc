@@ -178,6 +178,13 @@ bool lacks_masks(const Op& op, const Target& target) {
   return !target.has("avx512_skylake") && has_narrow_elements(op);
 }
 
+bool is_masked_vector(const Op& op, const Extent& extent, const Target& target) {
+  const int64_t lanes = target.vector_lanes(op.dtype), steps = extent.as_constant().value_or(lanes);
+  const bool is_part = steps > 1 && steps < lanes && lanes % steps != 0;
+  return is_part && target.has("avx512_skylake") && size_in_bytes(op.dtype) >= 4 &&
+         value_lanes(op, target) == lanes && !reads_apart(op);
+}
+
 bool steps_far(const Op& op, const Axis& axis) {
   constexpr int64_t kNear = 8;
   return any_part(op.body, [&](const Expr& e) {

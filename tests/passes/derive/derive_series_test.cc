@@ -55,11 +55,17 @@ TEST(DeriveSeries, AThirdSeriesIsAPartToo) {
 }
 
 TEST(DeriveSeries, RowsThatFillNoVectorsAreOneBehindWhatTheyAdd) {
-  for (int columns : {3, 15, 17, 65}) {
+  for (int columns : {5, 15, 17, 65}) {
     const std::string text = for_v4(gelu_of_sum({64, columns}));
     EXPECT_TRUE(has(text, "s.compute_at(y, i0)\n") && has(text, "y.fuse(row, i1, flat)\n")) << text;
     EXPECT_FALSE(has(text, "s.fuse")) << text;  // each row has the same b
   }
+  // Vectors through pixels, rows of a few elements, are full whatever they read.
+  for (int columns : {2, 3, 4}) {
+    const std::string text = for_v4(gelu_of_sum({64, columns}));
+    EXPECT_TRUE(has(text, "y.fuse(pixel, i1, lane)\n") && !has(text, "compute_at")) << text;
+  }
+  EXPECT_TRUE(has(for_v4(gelu_of_sum({8, 3})), "s.compute_at(y, i0)\n")) << "too few";
   // What follows goes by rows again.
   const Shape shape = {64, 15};
   const Tensor t = tanh(add(matrix_of(shape), vector_of(shape), "s"), "t");
@@ -69,6 +75,36 @@ TEST(DeriveSeries, RowsThatFillNoVectorsAreOneBehindWhatTheyAdd) {
   // One value for each row is no row either.
   const Tensor scaled = mul(matrix_of(shape), matrix_of({64, 1}, "r"), "s");
   EXPECT_TRUE(has(for_v4(exp(scaled, "y")), "y.fuse(row, i1, flat)\n"));
+  // One of a row of one element is one value for all of them.
+  const std::string column = for_v4(gelu_of_sum({366, 1}));
+  EXPECT_TRUE(has(column, "s.compute_inline()\n") && !has(column, "compute_at")) << column;
+}
+
+TEST(DeriveSeries, PartsOfPixelsAreVectorsThroughSeveralOfThem) {
+  const auto waits = [](const Shape& shape) {
+    const Tensor s = sigmoid(add(matrix_of(shape), vector_of(shape), "s"), "t");
+    return for_v4(tanh(mul(s, matrix_of(shape, "z")), "y"));
+  };
+  const std::string text = waits({64, 4});
+  EXPECT_TRUE(has(text, "t.compute_at(y, i0)\n")) << text;
+  EXPECT_TRUE(has(text, "t.fuse(pixel, i1, lane)\n") && has(text, "y.fuse(row, i1, flat)\n"));
+  EXPECT_TRUE(has(waits({72, 4}), "t.split(i0, i0, pixel, 8)\n")) << waits({72, 4});
+  EXPECT_TRUE(has(waits({60, 4}), "t.split(i0, i0, pixel, 8, shift_inwards)\n"));
+}
+
+// Those that say which row: where they do not lie one after another, blocks are of the last one.
+TEST(DeriveSeries, SeveralAxesOfRowsAreOne) {
+  const std::string text = for_v4(gelu_of_sum({4, 5, 15}));
+  EXPECT_TRUE(has(text, "y.fuse(i0, i1, rows)\ny.split(rows, rows, row, 20)\n")) << text;
+  EXPECT_TRUE(has(text, "s.fuse(i0, i1, rows)\n") && has(text, "s.compute_at(y, rows)\n"));
+  EXPECT_TRUE(has(for_v4(gelu_of_sum({4, 500, 15})), "y.split(i1, i1, row, 125)\n"));
+  const Axis a("a", 4), b("b", 5), c("c", 15);
+  const Tensor apart = input("t", f32, {4, 9, 15});
+  const Tensor sum = compute("s", {a, b, c}, apart(a, b, c) + input("b", f32, {15})(c));
+  EXPECT_TRUE(has(for_v4(gelu(sum, Gelu::tanh, "y")), "y.split(i1, i1, row, 5)\n"));
+  // Pixels, too.
+  const std::string pixels = for_v4(relu(add(matrix_of({30, 3, 4}), vector_of({4}), "s"), "y"));
+  EXPECT_TRUE(has(pixels, "y.fuse(i0, i1, rows)\n") && has(pixels, "y.fuse(pixel, i2, lane)\n"));
 }
 
 TEST(DeriveSeries, BlocksAreAllRowsOrSoManyThatFewAreComputedAgain) {
@@ -82,28 +118,33 @@ TEST(DeriveSeries, BlocksAreAllRowsOrSoManyThatFewAreComputedAgain) {
   EXPECT_EQ(block(1000, 17), "100");                // a part of them
   EXPECT_EQ(block(997, 17), "111, shift_inwards");  // nine times, of which two rows are again
   EXPECT_EQ(block(67, 200), "");                    // too many again
-  EXPECT_TRUE(has(for_v4(gelu_of_sum({4, 5, 15})), "y.split(i1, i1, row, 5)\n"));
 }
 
 TEST(DeriveSeries, ThreadsShareTheBlocks) {
   EXPECT_TRUE(has(for_v4(gelu_of_sum({50000, 15}), 2), "y.parallel(i0)\n"));
   EXPECT_TRUE(has(for_v4(log_sigmoid({500000}), 2), "y.parallel(i0)\n"));
   EXPECT_FALSE(has(for_v4(gelu_of_sum({50, 15}), 2), "parallel"));
-  // Not built for several axes around the blocks.
-  EXPECT_FALSE(has(for_v4(gelu_of_sum({500, 1000, 15}), 2), "s.compute_at"));
+  EXPECT_TRUE(has(for_v4(gelu_of_sum({500, 1000, 15}), 2), "y.parallel(rows)\n"));
 }
 
 // As many rows at a time as a call has, or fewer: the last ones are computed with others again.
 TEST(DeriveSeries, OfARunTimeNumberOfRowsSomeAreABlock) {
   const std::string text = for_v4(gelu_of_sum({kRows, 15}));
   for (const char* line :
-       {".alternative(B >= 256, y_rows32)\n", ".alternative(B >= 64, y_rows8)\n",
-        ".alternative(B >= 4, y_rows4)\n", "y_rows32.split(i0, i0, row, 32, shift_inwards)\n",
-        "y_rows4.split(i0, i0, row, 4, shift_inwards)\n", "y_rows32.fuse(row, i1, flat)\n",
+       {".alternative(B >= 256, y_rows32)\n", ".alternative(B >= 32, y_rows8)\n",
+        "y_rows32.split(i0, i0, row, 32, shift_inwards)\n", "y_rows32.fuse(row, i1, flat)\n",
         "s_rows32.compute_at(y_rows32, i0)\n"}) {
     EXPECT_TRUE(has(text, line)) << line << text;
   }
   EXPECT_TRUE(has(for_v4(log_sigmoid({2 * kRows, 64})), ".alternative(2 * B >= 256, y_rows32)\n"));
+  // Of fewer each vector goes through all parts.
+  EXPECT_TRUE(has(text, "\ny.split(i1, i1, lane, 16, predicate)\n")) << text;
+  const std::string long_rows = for_v4(gelu_of_sum({kRows, 23}));
+  EXPECT_TRUE(has(long_rows, "\ny_long.split(i1, i1, within, 16, shift_inwards)\n")) << long_rows;
+  EXPECT_TRUE(has(long_rows, "\ns.compute_at(y_long, i1)\n")) << long_rows;
+  // Several axes of rows are one where the run-time size is the first.
+  EXPECT_TRUE(has(for_v4(gelu_of_sum({kRows, 7, 15})), ".alternative(7 * B >= 256, y_rows32)\n"));
+  EXPECT_TRUE(has(for_v4(gelu_of_sum({7, kRows, 15})), "y_rows32.split(i1, i1, row, 32, "));
   const Tensor turned = transpose(gelu_of_sum({kRows, 15}), {1, 0}, "z");
   EXPECT_FALSE(has(for_v4(turned), "_rows32")) << "what others read has no ways";
 }
@@ -116,7 +157,6 @@ TEST(DeriveSeries, LeavesWhatIsBestInOneExpression) {
            gelu_of_sum(full), gelu_of_sum({64, 257}),      // few lanes are empty, or none
            relu(s, "y"),                                   // no series
            tanh(add(x, matrix_of(shape, "z"), "s"), "y"),  // flat as it is
-           gelu_of_sum({kRows, 7, 15}),                    // not built for more axes
            gelu_of_sum({kRows - kOther, 15}),              // a difference may be less than it seems
            mul(tanh(s), vector_of(shape, "c") * s, "y")    // more is read than one member
        }) {
@@ -151,15 +191,17 @@ TEST(DeriveSeries, ComputesWhatTheGraphSays) {
   for (const char* level : kLevels) {
     for (int cores : {1, 2}) {
       const Target target = target_of(level, cores);
-      for (const Shape& shape : {Shape{1, 1}, Shape{1, 7}, Shape{3, 5}, Shape{67, 15},
-                                 Shape{131, 33}, Shape{2, 1030}, Shape{3, 5, 9}}) {
+      for (const Shape& shape :
+           {Shape{1, 1}, Shape{1, 7}, Shape{3, 5}, Shape{67, 15}, Shape{131, 33}, Shape{2, 1030},
+            Shape{3, 5, 9}, Shape{40, 3}, Shape{9, 5, 4}}) {
         EXPECT_TRUE(derives(Graph(gelu_of_sum(shape)), target, {0}, 1e-5));
         EXPECT_TRUE(derives(Graph(log_sigmoid(shape)), target, {0}, 1e-5));
         const Tensor t = tanh(matrix_of(shape) * vector_of(shape));
         EXPECT_TRUE(derives(Graph(t * vector_of(shape, "c")), target, {0}, 1e-5));
       }
-      for (const Shape& shape : {Shape{kRows, 5}, Shape{kRows, 33}, Shape{2 * kRows, 16}}) {
-        const std::vector<int64_t> sizes = {0, 1, 2, 3, 4, 5, 63, 64, 69, 256, 261};
+      for (const Shape& shape : {Shape{kRows, 5}, Shape{kRows, 33}, Shape{2 * kRows, 16},
+                                 Shape{kRows, 3, 5}, Shape{3, kRows, 4}}) {
+        const std::vector<int64_t> sizes = {0, 1, 2, 3, 5, 11, 31, 32, 39, 64, 261};
         EXPECT_TRUE(derives(Graph(gelu_of_sum(shape)), target, sizes, 1e-5));
         EXPECT_TRUE(derives(Graph(log_sigmoid(shape)), target, sizes, 1e-5));
         const Tensor t = tanh(sigmoid(matrix_of(shape) + vector_of(shape)) * vector_of(shape, "c"));
