@@ -198,7 +198,8 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   const int64_t count = all.constant_term();
   const int64_t exact = rows_that_divide(count, most);
   if (most <= std::max(kRowsAtATime, of_short)) {
-    return exact > 1 || count < 2 * most ? exact : most;
+    if (2 * exact > most || count < 2 * most) return exact;
+    return std::max(rows_that_divide(count, std::min(2 * most, in_cache)), most);
   }
   if (4 * count <= 5 * most) return std::max<int64_t>(count, 1);
   const int64_t vectors = rows_that_divide(count, most, target.vector_lanes(group.reader().dtype));

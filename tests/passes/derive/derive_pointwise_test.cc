@@ -440,5 +440,34 @@ TEST(DerivePointwise, NotOfOtherLengthsOrOfRowsThatAreReadOtherwise) {
   }
 }
 
+// Rows that would be loaded and stored in several pieces. Where masks are dear they are, and half a
+// vector is one piece.
+TEST(DerivePointwise, RowsThatAreAPartOfAVectorHaveMasks) {
+  const auto is_masked = [](const Tensor& y, const char* level) {
+    return has(derived(y, target_of(level, 1)), "y.split(j, j, lane, ");
+  };
+  const auto rows_of = [](int64_t columns, DType type, bool gathers) {
+    const Axis i("i", 64), j("j", columns);
+    const Tensor x = input("x", type, {64, columns}), d = input("d", i32, {columns});
+    const Tensor row = input("r", type, {columns});
+    const Expr column = gathers ? clamp(d(j), 0, static_cast<int>(columns) - 1) : Expr(j);
+    return compute("y", {i, j}, x(i, column) * row(j));
+  };
+  for (int64_t columns : {5, 6, 7, 9, 12, 15}) {
+    EXPECT_TRUE(is_masked(rows_of(columns, f32, false), "x86-64-v4")) << columns;
+    EXPECT_FALSE(is_masked(rows_of(columns, f32, false), "x86-64-v3")) << columns;
+    EXPECT_FALSE(is_masked(rows_of(columns, f32, true), "x86-64-v4")) << columns;
+  }
+  EXPECT_TRUE(is_masked(rows_of(7, f64, false), "x86-64-v4"));
+  EXPECT_FALSE(is_masked(rows_of(9, f64, false), "x86-64-v4")) << "more than one vector";
+  EXPECT_FALSE(is_masked(rows_of(8, f32, false), "x86-64-v4")) << "half a vector";
+  EXPECT_FALSE(is_masked(rows_of(13, u8, false), "x86-64-v4")) << "bytes";
+  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    for (int64_t columns : {5, 12, 15}) {
+      EXPECT_TRUE(derives(Graph(rows_of(columns, f32, false)), target_of(level, 1)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

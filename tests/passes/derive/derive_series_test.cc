@@ -200,7 +200,7 @@ TEST(DeriveSeries, ComputesWhatTheGraphSays) {
         EXPECT_TRUE(derives(Graph(t * vector_of(shape, "c")), target, {0}, 1e-5));
       }
       for (const Shape& shape : {Shape{kRows, 5}, Shape{kRows, 33}, Shape{2 * kRows, 16},
-                                 Shape{kRows, 3, 5}, Shape{3, kRows, 4}}) {
+                                 Shape{kRows, 3}, Shape{kRows, 3, 5}, Shape{3, kRows, 4}}) {
         const std::vector<int64_t> sizes = {0, 1, 2, 3, 5, 11, 31, 32, 39, 64, 261};
         EXPECT_TRUE(derives(Graph(gelu_of_sum(shape)), target, sizes, 1e-5));
         EXPECT_TRUE(derives(Graph(log_sigmoid(shape)), target, sizes, 1e-5));

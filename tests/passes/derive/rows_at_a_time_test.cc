@@ -48,6 +48,11 @@ TEST(RowsAtATime, TensOfVectorsWhereNoneLieAcross) {
   has_split(softmax_by_hand(128, 300), "x86-64-v4", "4");
   has_split(softmax_by_hand(kSize, 30), "x86-64-v4", "8, guard");
   has_split(softmax_by_hand(kSize, 64), "x86-64-v3", "4, guard");
+  // Of numbers that only two divides a few more, or as many and some of them again.
+  has_split(softmax_by_hand(410, 57), "x86-64-v4", "5");
+  has_split(softmax_by_hand(14, 57), "x86-64-v4", "7");
+  has_split(softmax_by_hand(82, 57), "x86-64-v4", "4, shift_inwards");
+  has_split(softmax_by_hand(6, 57), "x86-64-v4", "3");
   has_split(roots_by_hand(128, 30), "x86-64-v4", "64");
   has_split(roots_by_hand(kSize, 30), "x86-64-v4", "32, guard");
   const Graph one_vector(softmax(input("x", f64, {128, 8}), -1, "y"));

@@ -228,5 +228,25 @@ TEST(SideBySide, NotOtherSums) {
   }
 }
 
+// Those that say which pixel, where they lie one after another and the last one has too few steps.
+TEST(SideBySide, SeveralAxesOfPixelsAreOne) {
+  const auto text_of = [](const Shape& shape, const Shape& memory) {
+    const Axis a("a", shape[0]), b("b", shape[1]), c("c", shape[2]);
+    const Tensor x = input("x", f32, memory), tint = input("tint", f32, {shape[2]});
+    return derived(compute("y", {a, b, c}, x(a, b, c) * tint(c)), kV4);
+  };
+  EXPECT_TRUE(has(text_of({30, 3, 4}, {30, 3, 4}), "y.fuse(a, b, rows)\n"));
+  EXPECT_TRUE(has(text_of({30, 3, 4}, {30, 3, 4}), "y.fuse(pixel, c, lane)\n"));
+  EXPECT_TRUE(has(text_of({kSize, 3, 4}, {kSize, 3, 4}), "y.fuse(pixel, c, lane)\n"));
+  EXPECT_FALSE(has(text_of({30, 16, 4}, {30, 16, 4}), "rows")) << "enough as it is";
+  EXPECT_FALSE(has(text_of({30, 3, 4}, {30, 5, 4}), "rows")) << "apart";
+  EXPECT_FALSE(has(text_of({2, 3, 4}, {2, 3, 4}), "rows")) << "too few";
+  EXPECT_FALSE(has(text_of({30, 3, 5}, {30, 3, 5}), "rows")) << "no pixels";
+  const Tensor x = input("x", f32, {kSize, 3, 4}), tint = input("tint", f32, {4});
+  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    EXPECT_TRUE(derives(Graph(mul(x, tint, "y")), target_of(level, 1), {0, 1, 2, 5, 6, 40}));
+  }
+}
+
 }  // namespace
 }  // namespace emulsion
