@@ -202,8 +202,7 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
 // Whether vectors with masks are computed element by element: of pixels, whose values lie between
 // one another, and of what the target has no masks for.
 bool lacks_masks(const Op& op, const Target& target);
-// Whether masks are cheap, and so many steps are a part of a vector that would be loaded and stored
-// in several pieces. What reads these as a whole would wait for them.
+// Whether masks are cheap, and so many steps, a part of a vector, would be stored in pieces.
 bool is_masked_vector(const Op& op, const Extent& steps, const Target& target);
 // Whether a step of `outer` goes a few elements further in memory, and steps of `inner` lie
 // between.

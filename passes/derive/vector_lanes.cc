@@ -178,6 +178,7 @@ bool lacks_masks(const Op& op, const Target& target) {
   return !target.has("avx512_skylake") && has_narrow_elements(op);
 }
 
+// What reads the pieces as a whole, before these have left the processor's buffer, would wait.
 bool is_masked_vector(const Op& op, const Extent& extent, const Target& target) {
   const int64_t lanes = target.vector_lanes(op.dtype), steps = extent.as_constant().value_or(lanes);
   const bool is_part = steps > 1 && steps < lanes && lanes % steps != 0;
