@@ -98,16 +98,16 @@ constexpr int64_t kLine = 64;  // bytes of a line of the cache
 // picture is a stream of its own, and processors seem to fetch few of them ahead of time: sums of
 // few steps wait for that longer than a second load of each row takes. They are computed one row at
 // a time. Vectors as long as a line of the cache take two accesses where rows do not start at
-// lines, so that sums of more steps wait, too: two rows at a time.
-int64_t rows_of_tile(const std::vector<const Op*>& sums, int64_t lanes) {
+// lines, so that sums of more steps wait, too: two rows at a time. No more than `most`.
+int64_t rows_of_tile(const std::vector<const Op*>& sums, int64_t lanes, int64_t most) {
   constexpr int64_t kMostSums = 8, kFewSteps = 4, kStepsOfLine = 12, kRowsOfLine = 2;
   const Op& op = *sums.front();
   const auto count = static_cast<int64_t>(sums.size());
-  const int64_t rows = std::min(rows_of_windows(op), kMostSums / count);
   const int64_t steps = count * steps_of_sum(op, kMostOfWindows);
   if (steps <= kFewSteps) return 1;
   const bool is_line = lanes * size_in_bytes(op.dtype) >= kLine;
-  return is_line && steps <= kStepsOfLine ? std::min(rows, kRowsOfLine) : rows;
+  if (is_line && steps <= kStepsOfLine) most = std::min(most, kRowsOfLine);
+  return rows_of_windows(op, std::min({most, kMostSums / count, kMostRowsOfWindows}));
 }
 
 // How many vectors of those windows are side by side. Where a vector is as long as a line of the
@@ -145,10 +145,11 @@ int64_t sums_at_a_time(const Op& sums, int64_t lanes, bool twice, const Target& 
 ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bool fills) {
   constexpr int64_t kFewRows = 2;
   const Op& op = *sums.front();
-  const int64_t rows = rows_of_tile(sums, lanes);
+  const int64_t most = rows_of_tile(sums, lanes, kMostRowsOfWindows);
   const int64_t width = std::min(op.axes.back().extent().as_constant().value_or(lanes), lanes);
-  const bool known = rows == 1 || op.axes[op.axes.size() - 2].extent().is_constant();
-  return {known || fills ? rows : kFewRows, width, fills, known || fills, true};
+  const bool known = most == 1 || op.axes[op.axes.size() - 2].extent().is_constant();
+  const int64_t rows = known || fills ? most : rows_of_tile(sums, lanes, kFewRows);
+  return {rows, width, fills, known || fills || rows == 1, true};
 }
 
 ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes, const Target& target) {

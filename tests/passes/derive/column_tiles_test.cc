@@ -102,10 +102,12 @@ TEST(ColumnTiles, SeveralVectorsOfWindows) {
 // share lines.
 TEST(ColumnTiles, WindowsOfFewStepsAreInFewRows) {
   const auto tile_of = [](const std::string& level, int64_t size, const Extent& height,
-                          const Extent& width, DType type = f32) {
+                          const Extent& width, DType type = f32, int64_t apart = 1) {
     const Axis i("i", height), j("j", width), a("a", size), b("b", size);
-    const Tensor x = input("x", type, {height + (size - 1), width + (size - 1)});
-    const Tensor y = compute("y", {i, j}, reduce_max({a, b}, x(i + a, j + b)));
+    const int64_t more = (size - 1) * apart;
+    const Tensor x = input("x", type, {height + more, width + more});
+    const Expr row = i + int_constant(apart) * a, column = j + int_constant(apart) * b;
+    const Tensor y = compute("y", {i, j}, reduce_max({a, b}, x(row, column)));
     const Target target = target_of(level, 1);
     const int64_t lanes = value_lanes(*y.op(), target);
     const ColumnTile tile = column_tile({y.op().get()}, lanes, target);
@@ -123,6 +125,10 @@ TEST(ColumnTiles, WindowsOfFewStepsAreInFewRows) {
   EXPECT_EQ(tile_of("x86-64-v4", 4, 40, 64), (Tile{4, 1})) << "many steps";
   EXPECT_EQ(tile_of("x86-64-v4", 3, 1, 64), (Tile{1, 4})) << "one row";
   EXPECT_EQ(tile_of("x86-64-v4", 3, kSize, 64), (Tile{2, 1})) << "rows that may be few";
+  // Of every second row: two neighbours have none in common, four do.
+  EXPECT_EQ(tile_of("x86-64-v4", 3, 40, 64, f32, 2), (Tile{1, 4}));
+  EXPECT_EQ(tile_of("x86-64-v3", 3, 40, 64, f32, 2), (Tile{4, 1}));
+  EXPECT_EQ(tile_of("x86-64-v3", 3, kSize, 64, f32, 2), (Tile{1, 4})) << "rows that may be few";
 }
 
 TEST(ColumnTiles, ComputeWhatTheGraphSays) {

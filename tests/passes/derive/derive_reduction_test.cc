@@ -456,12 +456,15 @@ TEST(DeriveReduction, ShortTilesOfOneRowAreTasks) {
   const std::string text = derived(filtered(20001, 15), kFour);
   EXPECT_TRUE(has(text,
                   "y.split(i, task, tile, 608, shift_inwards)\ny.split(tile, tile, lane, 32)\n"
-                  "y.split(lane, lane, lane_v, 8)\ny.vectorize(lane_v)\ny.parallel(task)\n"))
+                  "y.split(lane, lane, lane_v, 8)\ny.vectorize(lane_v)\ny.unroll(lane)\n"
+                  "y.parallel(task)\n"))
       << text;
   EXPECT_TRUE(has(derived(filtered(19456, 15), kFour), "y.split(i, task, tile, 608)\n"));
   EXPECT_TRUE(derives(Graph(filtered(20001, 15)), kFour, {0}));
   EXPECT_FALSE(has(derived(filtered(20001, 15)), "task")) << "one core";
   EXPECT_FALSE(has(derived(filtered(300, 15), kFour), "task")) << "too few for threads";
+  EXPECT_TRUE(has(derived(filtered(320, 15)), "y.unroll(lane)\n")) << "sums in registers";
+  EXPECT_FALSE(has(derived(filtered(8, 15)), "y.unroll(lane)\n")) << "one vector";
   EXPECT_FALSE(has(derived(filtered(20001, 3000), kFour), "task")) << "a tile is long enough";
   const Axis i("i", 2), j("j", 20001), k("k", 15);
   const Tensor rows = compute("y", {i, j}, sum(k, input("x", f32, {2, 20015})(i, j + k)));
