@@ -253,8 +253,9 @@ bool has_steps_without_reads_at_ends(const Op& op, const Target& target) {
   if (!is_short(pieces.front()) || !is_short(pieces.back())) return false;
   std::set<std::string> held;  // places that only a choice keeps inside
   for (const Expr& read : reads_in(op.body)) {
-    const Expr& index = read->args.back();
-    if (mentions(index, along.name()) && !affine_of(index)) held.insert(to_string(index));
+    for (const Expr& index : read->args) {
+      if (mentions(index, along.name()) && !affine_of(index)) held.insert(to_string(index));
+    }
   }
   return held.size() <= 1;
 }

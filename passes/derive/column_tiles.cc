@@ -94,6 +94,16 @@ std::optional<int64_t> vectors_of_windows(const Op& sums, int64_t columns, int64
 
 constexpr int64_t kLine = 64;  // bytes of a line of the cache
 
+// How many columns are computed at a time where tasks are made of whole tiles, so that none is
+// computed for little: of windows of a run-time number, which have one vector otherwise, as many as
+// of a known number.
+int64_t width_in_tasks(const Op& sums, const Op& result, int64_t width, const Target& target) {
+  constexpr int64_t kVectors = 4;
+  if (sums.axes.back().extent().is_constant() || step_of_windows(sums) == 0) return width;
+  const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
+  return std::max(width, kVectors * lanes);
+}
+
 // How many rows of windows are computed at a time, where these have rows in common. Each row of a
 // picture is a stream of its own, and processors seem to fetch few of them ahead of time: sums of
 // few steps wait for that longer than a second load of each row takes. They are computed one row at
@@ -203,11 +213,12 @@ std::optional<FilledTile> tile_of_tasks(const std::vector<const Op*>& sums, cons
   const Extent& columns = sums.front()->axes.back().extent();
   if (tile.rows > 1 || !(columns.is_constant() || is_sum_of_sizes(columns))) return std::nullopt;
   if (!shares_tiles(*sums.front(), result, target) || reach_over_ends(sums)) return std::nullopt;
-  const int64_t count = tiles_of_task(*sums.front(), tile.width, target);
+  const int64_t width = width_in_tasks(*sums.front(), result, tile.width, target);
+  const int64_t count = tiles_of_task(*sums.front(), width, target);
   if (count == 1) return std::nullopt;
-  const ColumnTile of_tasks = {1, tile.width, true, tile.rows_fill, tile.has_windows, count};
+  const ColumnTile of_tasks = {1, width, true, tile.rows_fill, tile.has_windows, count};
   if (columns.is_constant()) return FilledTile{of_tasks, Expr()};
-  return FilledTile{of_tasks, extent_value(columns) >= int_constant(tile.width * count)};
+  return FilledTile{of_tasks, extent_value(columns) >= int_constant(width * count)};
 }
 
 bool may_be_narrow(const Op& sums, const ColumnTile& tile, int64_t lanes) {

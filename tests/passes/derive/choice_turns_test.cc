@@ -240,6 +240,8 @@ TEST(StepsWithoutReads, AreInVectorsWithOthers) {
   EXPECT_TRUE(is_whole(padded(f32, 1, 15), "x86-64-v4", 16));
   const Tensor inlined = pad(input("x", f32, {4, kSize}), {0, 3}, {0, 3});
   EXPECT_TRUE(is_whole(Graph(relu(inlined, "y")), "x86-64-v4", 16));
+  const Tensor number = input("s", f32, {});
+  EXPECT_TRUE(is_whole(Graph(mul(inlined, number, "y")), "x86-64-v4", 16)) << "no index";
 
   EXPECT_FALSE(is_whole(Graph(exp(inlined, "y")), "x86-64-v4", 16)) << "much for an element";
   EXPECT_FALSE(is_whole(padded(u8), "x86-64-v3", 32)) << "no masks";

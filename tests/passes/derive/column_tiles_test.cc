@@ -2,9 +2,11 @@
 
 #include "passes/derive/column_tiles.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/operators.h"
@@ -95,6 +97,21 @@ TEST(ColumnTiles, SeveralVectorsOfWindows) {
   EXPECT_EQ(vectors_of(filter(63), target), 2);
   EXPECT_EQ(vectors_of(filter(65), target), 1);
   EXPECT_EQ(vectors_of(filter(10), target), 0);
+}
+
+// In tasks made of whole tiles none of a run-time number is computed for little.
+TEST(ColumnTiles, SeveralVectorsOfWindowsInTasks) {
+  const Extent n = Extent::size("N");
+  for (const auto& [level, lanes] : {std::pair("x86-64-v4", 16), std::pair("x86-64-v3", 8)}) {
+    const Target target = target_of(level, 2);
+    for (const Extent& columns : {n, 64 * n}) {
+      const std::string text = derived(filter(columns), target);
+      EXPECT_TRUE(has(text, fmt::format("split(tile, tile, lane, {})\n", 4 * lanes))) << text;
+    }
+    // Fewer than a task are computed one vector at a time.
+    EXPECT_TRUE(has(derived(filter(n), target), fmt::format("lane, {}, predicate)\n", lanes)));
+    EXPECT_TRUE(derives(Graph(filter(n)), target, {0, 1, 15, 17, 64, 65, 1023, 1025, 1088, 3001}));
+  }
 }
 
 // Of windows that several rows are made of at a time: where a vector is a line of the cache.

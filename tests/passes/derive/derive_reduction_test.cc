@@ -478,12 +478,13 @@ TEST(DeriveReduction, TasksOfTilesOfARowOfRunTimeLength) {
   const Tensor y = filtered(kSize, 15);
   for (const char* level : kLevels) {
     const Target target = target_of(level, 4);
-    const int64_t lanes = target.vector_lanes(f32), task = 16384 / (15 * lanes) * lanes;
+    const int64_t lanes = target.vector_lanes(f32), tile = 4 * lanes;
+    const int64_t task = 16384 / (15 * tile) * tile;
     const std::string text = derived(y, target);
     EXPECT_TRUE(has(text, fmt::format("y_long.alternative(B >= {}, y_in_tasks)\n", task))) << text;
     EXPECT_TRUE(has(text, fmt::format("y_in_tasks.split(i, task, tile, {}, shift_inwards)\n"
                                       "y_in_tasks.split(tile, tile, lane, {})\n",
-                                      task, lanes)))
+                                      task, tile)))
         << text;
     EXPECT_TRUE(has(text, "y_in_tasks.parallel(task)\n") && !has(text, "y_long.parallel")) << text;
     EXPECT_TRUE(derives(Graph(y), target,
