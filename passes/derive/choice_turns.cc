@@ -271,6 +271,13 @@ bool has_other_rows_at_ends(const Op& op, const Target& target) {
   if (rows.extent().as_constant().value_or(kLeast) < kLeast) return false;
   const std::optional<std::vector<Extent>> turns = TurnFinder(rows, true).find(op.body);
   if (!turns || borders_by_axis(op).count(rows.name()) > 0) return false;
+  const std::vector<Expr> reads = reads_in(op.body);
+  const bool moves_along = std::all_of(reads.begin(), reads.end(), [&](const Expr& read) {
+    return std::all_of(read->args.begin(), read->args.end(), [&](const Expr& index) {
+      return !mentions(index, rows.name()) || affine_of(between_ends(index, op, rows.name()));
+    });
+  });
+  if (!moves_along) return false;
   const SizeFacts facts = facts_of(extent_value(rows.extent()) >= int_constant(kLeast));
   const std::optional<EndSteps> ends = steps_at_ends(*turns, rows.extent(), facts);
   return ends && ends->first + ends->last > 0;

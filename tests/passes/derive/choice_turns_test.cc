@@ -285,6 +285,8 @@ TEST(OtherRowsAtEnds, HaveALoopOfTheirOwn) {
   const Axis i("i", 30), j("j", 50);
   const Tensor x = input("x", f32, {30, 50}), at = input("at", i32, {30});
   EXPECT_FALSE(has_rows(Graph(compute("y", {i, j}, x(clamp(at(i), 0, 29), j) + x(i, j)))));
+  EXPECT_FALSE(has_rows(Graph(compute("y", {i, j}, x(i % 4, j) + x(i, j))))) << "again and again";
+  EXPECT_TRUE(has_rows(Graph(compute("y", {i, j}, x((i + 1) % 30, j) + x(i, j)))));
   const Expr far = x(max(i - 12, 0), j);
   EXPECT_FALSE(has_rows(Graph(compute("y", {i, j}, far + x(i, j))))) << "far from the ends";
 }
