@@ -246,8 +246,8 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   const bool straddles = wanted.fills_vector && has_steps_without_reads_at_ends(op, target);
   std::vector<Extent> turns;
   if (has_pieces && !straddles) turns = turns_to_cut_at(op, target);
-  const bool has_ends =
-      parts == 1 && (!turns.empty() || borders_of(along) > 0 || is_clamped_along(op, along));
+  const bool has_ends = parts == 1 && (!turns.empty() || straddles || borders_of(along) > 0 ||
+                                       is_clamped_along(op, along));
   if (turns.empty() && has_pieces && has_ends && !straddles &&
       (wanted.fills_vector || along.extent().is_constant())) {
     turns = ends_to_cut_at(op, steps_of_whole(op, target), target);

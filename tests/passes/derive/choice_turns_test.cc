@@ -243,6 +243,10 @@ TEST(StepsWithoutReads, AreInVectorsWithOthers) {
   const Tensor number = input("s", f32, {});
   EXPECT_TRUE(is_whole(Graph(mul(inlined, number, "y")), "x86-64-v4", 16)) << "no index";
 
+  const Axis i("i0", 4), j("i1", kSize + 2);
+  const Expr value = input("x", f32, {4, kSize + 2})(i, j);
+  const Graph framed(compute("y", {i, j}, select(j == 0 || j == size + 1, 0.0f, value)));
+  EXPECT_TRUE(is_whole(framed, "x86-64-v4", 16)) << "no order";
   EXPECT_FALSE(is_whole(Graph(exp(inlined, "y")), "x86-64-v4", 16)) << "much for an element";
   EXPECT_FALSE(is_whole(padded(u8), "x86-64-v3", 32)) << "no masks";
   EXPECT_FALSE(is_whole(padded(f32, 3, 0), "x86-64-v4", 16)) << "one end";
