@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <string>
 
 #include "dsl/affine.h"
 #include "passes/derive/choices.h"
@@ -237,6 +239,48 @@ std::vector<Extent> ends_to_cut_at(const Op& op, int64_t least, const Target& ta
   if (ends->first > 0) cuts.emplace_back(ends->first);
   if (ends->last > 0) cuts.push_back(extent - Extent(ends->last));
   return cuts;
+}
+
+bool has_steps_without_reads_at_ends(const Op& op, const Target& target) {
+  const std::vector<Extent> turns = turns_to_cut_at(op, target);
+  if (turns.empty() || lacks_masks(op, target) || takes_series(op)) return false;
+  const Axis& along = op.axes.back();
+  const int64_t lanes = lanes_without_masks(op, target);
+  const std::vector<Extent> pieces = pieces_between(turns, along);
+  const auto is_short = [&](const Extent& piece) {
+    return piece.as_constant().value_or(lanes) < lanes;
+  };
+  if (!is_short(pieces.front()) || !is_short(pieces.back())) return false;
+  std::set<std::string> held;  // places that only a choice keeps inside
+  for (const Expr& read : reads_in(op.body)) {
+    for (const Expr& index : read->args) {
+      if (mentions(index, along.name()) && !affine_of(index)) held.insert(to_string(index));
+    }
+  }
+  return held.size() <= 1;
+}
+
+bool has_other_rows_at_ends(const Op& op, const Target& target) {
+  constexpr int64_t kLeast = 16;  // rows, of which those at the ends are a part
+  constexpr int64_t kFewVectors = 16;
+  const size_t along = vector_axis(op, target);
+  if (along == 0) return false;
+  const int64_t few = kFewVectors * value_lanes(op, target);
+  if (op.axes[along].extent().as_constant().value_or(few) > few) return false;
+  const Axis& rows = op.axes[along - 1];
+  if (rows.extent().as_constant().value_or(kLeast) < kLeast) return false;
+  const std::optional<std::vector<Extent>> turns = TurnFinder(rows, true).find(op.body);
+  if (!turns || borders_by_axis(op).count(rows.name()) > 0) return false;
+  const std::vector<Expr> reads = reads_in(op.body);
+  const bool moves_along = std::all_of(reads.begin(), reads.end(), [&](const Expr& read) {
+    return std::all_of(read->args.begin(), read->args.end(), [&](const Expr& index) {
+      return !mentions(index, rows.name()) || affine_of(between_ends(index, op, rows.name()));
+    });
+  });
+  if (!moves_along) return false;
+  const SizeFacts facts = facts_of(extent_value(rows.extent()) >= int_constant(kLeast));
+  const std::optional<EndSteps> ends = steps_at_ends(*turns, rows.extent(), facts);
+  return ends && ends->first + ends->last > 0;
 }
 
 void vectorize_pieces(const Op& op, const std::vector<Extent>& turns, const Target& target,

@@ -33,6 +33,15 @@ std::vector<Extent> turns_to_cut_at(const Op& op, const Target& target);
 // target lacks the masks for the last vector between them, of narrow elements, or where other
 // choices are taken elsewhere.
 std::vector<Extent> ends_to_cut_at(const Op& op, int64_t least, const Target& target);
+// Whether a row has a few first and last steps for which nothing is read, as what is padded has: a
+// vector with some of them takes less than one for them alone, since what is read at the same
+// places has a mask there. So a row of a vector or more is not cut at its turns. Not of what takes
+// a series (exp): between the turns that is computed once.
+bool has_steps_without_reads_at_ends(const Op& op, const Target& target);
+// Whether the first or last rows, along the axis around the vectors, are computed otherwise than
+// those between: the edges of a picture, whose neighbours are held. No data decide that, and a row
+// may be so short that finding it out takes a part of its time.
+bool has_other_rows_at_ends(const Op& op, const Target& target);
 // Where the target lacks masks the pieces are known to be as long as a vector (pieces_reach).
 //   for j in 2 * C  ->  for j in C: vectorized lane; for j in C: vectorized lane
 void vectorize_pieces(const Op& op, const std::vector<Extent>& turns, const Target& target,

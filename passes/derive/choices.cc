@@ -159,4 +159,24 @@ std::vector<Expr> reads_in(const Expr& body, const Op* of) {
   return reads;
 }
 
+Borders borders_by_axis(const Op& op) {
+  Borders borders;
+  std::set<std::string> counted;
+  const auto add = [&](const Expr& condition) {
+    visit(condition, [&](const Expr& e) {
+      if (!is_order(e->op) || reads_data(e)) return;
+      std::set<std::string> axes;
+      visit(e, [&](const Expr& part) {
+        if (part->op == ExprOp::axis) axes.insert(part->name);
+      });
+      if (axes.size() != 1) return;
+      if (counted.insert(to_string(e)).second) ++borders[*axes.begin()];
+    });
+  };
+  visit(op.body, [&](const Expr& e) {
+    if (e->op == ExprOp::select) add(e->args[0]);
+  });
+  return borders;
+}
+
 }  // namespace emulsion

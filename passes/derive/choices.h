@@ -5,6 +5,7 @@
 // that are cut at the borders have no choice left in them. Private to passes/derive/.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,11 @@ bool is_clamped_along(const Op& op, const Axis& axis);
 
 // Every read in a body, of that tensor or of any.
 std::vector<Expr> reads_in(const Expr& body, const Op* of = nullptr);
+
+using Borders = std::map<std::string, int64_t>;  // by axis
+// How many comparisons with that axis alone decide what is computed: the borders of what is
+// concatenated or padded, masks. Those that are equal count once.
+Borders borders_by_axis(const Op& op);
 
 }  // namespace emulsion
 

@@ -94,20 +94,30 @@ std::optional<int64_t> vectors_of_windows(const Op& sums, int64_t columns, int64
 
 constexpr int64_t kLine = 64;  // bytes of a line of the cache
 
+// How many columns are computed at a time where tasks are made of whole tiles, so that none is
+// computed for little: of windows of a run-time number, which have one vector otherwise, as many as
+// of a known number.
+int64_t width_in_tasks(const Op& sums, const Op& result, int64_t width, const Target& target) {
+  constexpr int64_t kVectors = 4;
+  if (sums.axes.back().extent().is_constant() || step_of_windows(sums) == 0) return width;
+  const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
+  return std::max(width, kVectors * lanes);
+}
+
 // How many rows of windows are computed at a time, where these have rows in common. Each row of a
 // picture is a stream of its own, and processors seem to fetch few of them ahead of time: sums of
 // few steps wait for that longer than a second load of each row takes. They are computed one row at
 // a time. Vectors as long as a line of the cache take two accesses where rows do not start at
-// lines, so that sums of more steps wait, too: two rows at a time.
-int64_t rows_of_tile(const std::vector<const Op*>& sums, int64_t lanes) {
+// lines, so that sums of more steps wait, too: two rows at a time. No more than `most`.
+int64_t rows_of_tile(const std::vector<const Op*>& sums, int64_t lanes, int64_t most) {
   constexpr int64_t kMostSums = 8, kFewSteps = 4, kStepsOfLine = 12, kRowsOfLine = 2;
   const Op& op = *sums.front();
   const auto count = static_cast<int64_t>(sums.size());
-  const int64_t rows = std::min(rows_of_windows(op), kMostSums / count);
   const int64_t steps = count * steps_of_sum(op, kMostOfWindows);
   if (steps <= kFewSteps) return 1;
   const bool is_line = lanes * size_in_bytes(op.dtype) >= kLine;
-  return is_line && steps <= kStepsOfLine ? std::min(rows, kRowsOfLine) : rows;
+  if (is_line && steps <= kStepsOfLine) most = std::min(most, kRowsOfLine);
+  return rows_of_windows(op, std::min({most, kMostSums / count, kMostRowsOfWindows}));
 }
 
 // How many vectors of those windows are side by side. Where a vector is as long as a line of the
@@ -145,10 +155,11 @@ int64_t sums_at_a_time(const Op& sums, int64_t lanes, bool twice, const Target& 
 ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bool fills) {
   constexpr int64_t kFewRows = 2;
   const Op& op = *sums.front();
-  const int64_t rows = rows_of_tile(sums, lanes);
+  const int64_t most = rows_of_tile(sums, lanes, kMostRowsOfWindows);
   const int64_t width = std::min(op.axes.back().extent().as_constant().value_or(lanes), lanes);
-  const bool known = rows == 1 || op.axes[op.axes.size() - 2].extent().is_constant();
-  return {known || fills ? rows : kFewRows, width, fills, known || fills, true};
+  const bool known = most == 1 || op.axes[op.axes.size() - 2].extent().is_constant();
+  const int64_t rows = known || fills ? most : rows_of_tile(sums, lanes, kFewRows);
+  return {rows, width, fills, known || fills || rows == 1, true};
 }
 
 ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes, const Target& target) {
@@ -202,11 +213,12 @@ std::optional<FilledTile> tile_of_tasks(const std::vector<const Op*>& sums, cons
   const Extent& columns = sums.front()->axes.back().extent();
   if (tile.rows > 1 || !(columns.is_constant() || is_sum_of_sizes(columns))) return std::nullopt;
   if (!shares_tiles(*sums.front(), result, target) || reach_over_ends(sums)) return std::nullopt;
-  const int64_t count = tiles_of_task(*sums.front(), tile.width, target);
+  const int64_t width = width_in_tasks(*sums.front(), result, tile.width, target);
+  const int64_t count = tiles_of_task(*sums.front(), width, target);
   if (count == 1) return std::nullopt;
-  const ColumnTile of_tasks = {1, tile.width, true, tile.rows_fill, tile.has_windows, count};
+  const ColumnTile of_tasks = {1, width, true, tile.rows_fill, tile.has_windows, count};
   if (columns.is_constant()) return FilledTile{of_tasks, Expr()};
-  return FilledTile{of_tasks, extent_value(columns) >= int_constant(tile.width * count)};
+  return FilledTile{of_tasks, extent_value(columns) >= int_constant(width * count)};
 }
 
 bool may_be_narrow(const Op& sums, const ColumnTile& tile, int64_t lanes) {

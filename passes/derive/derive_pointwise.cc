@@ -35,28 +35,6 @@ void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSc
   if (between.size() > 1) stage->reorder(between);
 }
 
-// How many comparisons with that axis alone decide what is computed: the borders of what is
-// concatenated or padded, masks. Those that are equal count once.
-std::map<std::string, int64_t> borders_by_axis(const Op& op) {
-  std::map<std::string, int64_t> borders;
-  std::set<std::string> counted;
-  const auto add = [&](const Expr& condition) {
-    visit(condition, [&](const Expr& e) {
-      if (!is_order(e->op) || reads_data(e)) return;
-      std::set<std::string> axes;
-      visit(e, [&](const Expr& part) {
-        if (part->op == ExprOp::axis) axes.insert(part->name);
-      });
-      if (axes.size() != 1) return;
-      if (counted.insert(to_string(e)).second) ++borders[*axes.begin()];
-    });
-  };
-  visit(op.body, [&](const Expr& e) {
-    if (e->op == ExprOp::select) add(e->args[0]);
-  });
-  return borders;
-}
-
 // Whether vectors along the axis leave no loop behind.
 bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
   const std::optional<int64_t> extent = axis.extent().as_constant();
@@ -84,8 +62,6 @@ constexpr int64_t kShiftedBlock = 4096;
 
 // Threads are woken for each piece of a loop that they share.
 constexpr int64_t kMostBordersOfShared = 4;
-
-using Borders = std::map<std::string, int64_t>;  // by axis
 
 int64_t borders_at(const Axis& axis, const Borders& borders) {
   const auto found = borders.find(axis.name());
@@ -241,6 +217,11 @@ bool has_ends_to_cut(const Points& points, const Target& target) {
          !ends_to_cut_at(op, steps_of_whole(op, target), target).empty();
 }
 
+// Whether a row of a run-time length that fills a vector is not cut at its turns.
+bool has_straddling_vectors(const Points& points, const Target& target) {
+  return !points.planes && has_steps_without_reads_at_ends(points.op, target);
+}
+
 // for c: for i: for j  ->  for i: for j: for c
 void bring_inside(const Op& plane, const Axis& planes, StageSchedule* stage) {
   std::vector<Axis> order(plane.axes.rbegin(), plane.axes.rend());
@@ -266,10 +247,12 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
   const bool has_pieces = !is_in_blocks && !points.planes && parts == 1 &&
                           (wanted.fills_vector || !lacks_masks(op, target));
-  std::vector<Extent> turns = has_pieces ? turns_to_cut_at(op, target) : std::vector<Extent>();
-  const bool has_ends =
-      parts == 1 && (!turns.empty() || borders_of(along) > 0 || is_clamped_along(op, along));
-  if (turns.empty() && has_pieces && has_ends &&
+  const bool straddles = wanted.fills_vector && has_steps_without_reads_at_ends(op, target);
+  std::vector<Extent> turns;
+  if (has_pieces && !straddles) turns = turns_to_cut_at(op, target);
+  const bool has_ends = parts == 1 && (!turns.empty() || straddles || borders_of(along) > 0 ||
+                                       is_clamped_along(op, along));
+  if (turns.empty() && has_pieces && has_ends && !straddles &&
       (wanted.fills_vector || along.extent().is_constant())) {
     turns = ends_to_cut_at(op, steps_of_whole(op, target), target);
   }
@@ -296,6 +279,8 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
     vectorize_pieces(op, turns, target, &stage);
   } else if (parts > 1) {
     vectorize_parts(op, along, parts, target, &stage);
+  } else if (straddles) {
+    stage.vectorize(along, lanes_without_masks(op, target), Tail::predicate);
   } else {
     vectorize_points(op, along, target, &stage, true, wanted.fills_vector && !is_in_blocks,
                      points.planes);
@@ -310,6 +295,9 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   for (size_t i = count > 1 ? count : 0; i < rows && !across; ++i) {
     if (borders_of(op.axes[i]) > 0) cut.push_back(op.axes[i]);
   }
+  const bool is_whole = wanted.fills_vector || along.extent().is_constant();  // of vectors
+  const bool has_rows = is_whole && !wanted.threads && !across && !points.planes && count <= 1;
+  if (has_rows && has_other_rows_at_ends(op, target)) cut.push_back(op.axes[rows - 1]);
   for (const Axis& loop : cut) stage.partition(loop);
   return shared;
 }
@@ -416,7 +404,8 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
   };
   const Expr length = extent_value(along.extent());
   const Expr any = condition.defined() ? condition : length >= int_constant(1);
-  const bool fills = needs_what_it_lacks(op, target) || has_ends_to_cut(points, target);
+  const bool fills = needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
+                     has_straddling_vectors(points, target);
   const std::vector<Extent> turns =
       points.planes ? std::vector<Extent>() : turns_to_cut_at(op, target);
   const std::optional<Expr> enough = wakes_threads(op, target)
@@ -450,7 +439,8 @@ void derive_alike(const Points& points, const Target& target, StageSchedule* sta
   const Axis& along = op.axes[vector_axis(op, target)];
   const bool in_blocks = vector_axis(op, target) == 0 && wakes_threads(op, target);
   if (!along.extent().is_constant() &&
-      (in_blocks || needs_what_it_lacks(op, target) || has_ends_to_cut(points, target))) {
+      (in_blocks || needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
+       has_straddling_vectors(points, target))) {
     return derive_where_vectors_fill(Expr(), points, target, stage);
   }
   const PointLoops loops{wakes_threads(op, target), false};

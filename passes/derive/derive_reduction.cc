@@ -111,7 +111,8 @@ Axis sum_columns(const std::vector<const Op*>& sums, const Op& result, const Col
   if (width <= lanes) {
     stage.vectorize(inner);
   } else {
-    stage.vectorize(inner, lanes);
+    // A loop over them would read the sums from memory, not from registers.
+    stage.vectorize(inner, lanes).unroll(inner);
   }
   for (size_t i = 0; i < sums.size(); ++i) {
     StageSchedule& accumulate = (*schedule)[accumulators[i]];

@@ -97,8 +97,8 @@ int64_t step_of_windows(const Op& sums) {
   return farthest;
 }
 
-int64_t rows_of_windows(const Op& sums) {
-  constexpr int64_t kMostRows = 4, kAnyRows = 12;  // of a run-time number
+int64_t rows_of_windows(const Op& sums, int64_t most) {
+  constexpr int64_t kAnyRows = 12;  // of a run-time number
   if (sums.axes.size() < 2 || takes_series(sums)) return 1;
   const Axis& row = sums.axes[sums.axes.size() - 2];
   const int64_t steps = steps_of_sum(sums, kMostOfWindow + 1);
@@ -116,7 +116,7 @@ int64_t rows_of_windows(const Op& sums) {
   if (!places(1)) return 1;
   const std::optional<int64_t> extent = row.extent().as_constant();
   int64_t best = 1, least = 0;
-  for (int64_t rows = 1; rows <= std::min(kMostRows, extent.value_or(kMostRows)); ++rows) {
+  for (int64_t rows = 1; rows <= std::min(most, extent.value_or(most)); ++rows) {
     const int64_t tiles = extent ? (*extent + rows - 1) / rows : kAnyRows / rows;
     const int64_t cost = tiles * (*places(rows) + rows);
     if (rows == 1 || cost < least) std::tie(best, least) = std::tuple(rows, cost);

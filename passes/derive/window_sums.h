@@ -23,9 +23,11 @@ int64_t steps_of_sum(const Op& sums, int64_t most);
 int64_t step_of_windows(const Op& sums);
 // How many rows of windows are summed at a time, where neighbours are made of the same rows: each
 // of these is then read once for all. As many as cost least, in rows that are read and summed; the
-// last ones are computed with others again. 1: windows have nothing in common or are large, or what
-// is computed of a row takes much longer than reading it.
-int64_t rows_of_windows(const Op& sums);
+// last ones are computed with others again. No more than `most`, of which the first may have
+// nothing in common: of windows that take every second row these are neighbours. 1: windows have
+// nothing in common or are large, or what is computed of a row takes much longer than reading it.
+inline constexpr int64_t kMostRowsOfWindows = 4;
+int64_t rows_of_windows(const Op& sums, int64_t most = kMostRowsOfWindows);
 // Whether windows reach over the ends of a row and are held there, reflected or wrapped around, so
 // that vectors of neighbours are there between the ends alone.
 bool reach_over_ends(const std::vector<const Op*>& sums);

@@ -1,5 +1,6 @@
 #include "passes/derive/choice_turns.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -217,6 +218,97 @@ TEST(EndsToCutAt, WhatIsDerivedComputesTheSame) {
       for (const int columns : {3, 18, 19, 34, 50}) {
         EXPECT_TRUE(derives(with_ends(ends, columns), target_of(level, 2), {1})) << columns;
       }
+    }
+  }
+}
+
+// Three columns of nothing on either side, or as many as are asked for.
+Graph padded(DType dtype, int64_t left = 3, int64_t right = 3) {
+  return Graph(pad(input("x", dtype, {4, kSize}), {0, left}, {0, right}, 0, "y"));
+}
+
+TEST(StepsWithoutReads, AreInVectorsWithOthers) {
+  const auto is_whole = [](const Graph& graph, const std::string& level, int64_t lanes) {
+    const std::string text = derived(graph, target_of(level.c_str(), 1));
+    return has(text, fmt::format("y.specialize(C >= {0})\ny.split(i1, i1, i1_v, {0}, predicate)\n"
+                                 "y.vectorize(i1_v)\ny.partition(i1)\n",
+                                 lanes));
+  };
+  EXPECT_TRUE(is_whole(padded(f32), "x86-64-v3", 8));
+  EXPECT_TRUE(is_whole(padded(f32), "x86-64-v4", 16));
+  EXPECT_TRUE(is_whole(padded(u8), "x86-64-v4", 64));
+  EXPECT_TRUE(is_whole(padded(f32, 1, 15), "x86-64-v4", 16));
+  const Tensor inlined = pad(input("x", f32, {4, kSize}), {0, 3}, {0, 3});
+  EXPECT_TRUE(is_whole(Graph(relu(inlined, "y")), "x86-64-v4", 16));
+  const Tensor number = input("s", f32, {});
+  EXPECT_TRUE(is_whole(Graph(mul(inlined, number, "y")), "x86-64-v4", 16)) << "no index";
+
+  const Axis i("i0", 4), j("i1", kSize + 2);
+  const Expr value = input("x", f32, {4, kSize + 2})(i, j);
+  const Graph framed(compute("y", {i, j}, select(j == 0 || j == size + 1, 0.0f, value)));
+  EXPECT_TRUE(is_whole(framed, "x86-64-v4", 16)) << "no order";
+  EXPECT_FALSE(is_whole(Graph(exp(inlined, "y")), "x86-64-v4", 16)) << "much for an element";
+  EXPECT_FALSE(is_whole(padded(u8), "x86-64-v3", 32)) << "no masks";
+  EXPECT_FALSE(is_whole(padded(f32, 3, 0), "x86-64-v4", 16)) << "one end";
+  EXPECT_FALSE(is_whole(padded(f32, 3, 16), "x86-64-v4", 16)) << "a vector of them";
+  const Tensor edge = input("e", f32, {4, 1});
+  const Graph joined(concat({edge, input("x", f32, {4, kSize}), edge}, 1, "y"));
+  EXPECT_FALSE(is_whole(joined, "x86-64-v4", 16)) << "reads at other places";
+}
+
+TEST(StepsWithoutReads, WhatIsDerivedComputesTheSame) {
+  const std::vector<int64_t> sizes = {0, 1, 3, 10, 15, 16, 17, 29, 40, 63, 64, 70, 125, 150};
+  for (const char* level : kLevels) {
+    for (const DType dtype : {u8, u16, f32, f64}) {
+      EXPECT_TRUE(derives(padded(dtype), target_of(level, 2), sizes)) << level;
+    }
+    EXPECT_TRUE(derives(padded(f32, 1, 7), target_of(level, 1), sizes)) << level;
+  }
+}
+
+// A step of Jacobi's: the border stays.
+Graph jacobi(const Extent& height, const Extent& width) {
+  const Axis i("i", height), j("j", width);
+  const Tensor x = input("x", f32, {height, width});
+  const Expr is_border = i == 0 || i == height - 1 || j == 0 || j == width - 1;
+  const Expr mean = (x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1)) * 0.25F;
+  return Graph(compute("y", {i, j}, select(is_border, x(i, j), mean)));
+}
+
+TEST(OtherRowsAtEnds, HaveALoopOfTheirOwn) {
+  const auto has_rows = [](const Graph& graph, int cores = 1) {
+    return has(derived(graph, target_of("x86-64-v4", cores)), "y.partition(i)\n");
+  };
+  EXPECT_TRUE(has_rows(jacobi(kSize, kOther)));
+  EXPECT_TRUE(has_rows(jacobi(kSize, 50)));
+  EXPECT_TRUE(has_rows(jacobi(30, kOther)));
+  EXPECT_TRUE(has_rows(jacobi(30, 50)));
+  EXPECT_FALSE(has_rows(jacobi(8, 50))) << "most rows are at the ends";
+  EXPECT_FALSE(has_rows(jacobi(30, 1000))) << "long rows";
+  EXPECT_FALSE(has_rows(with_ends(Ends::clamped, kSize))) << "rows alike";
+  const Axis i("i", 30), j("j", 50);
+  const Tensor x = input("x", f32, {30, 50}), at = input("at", i32, {30});
+  EXPECT_FALSE(has_rows(Graph(compute("y", {i, j}, x(clamp(at(i), 0, 29), j) + x(i, j)))));
+  EXPECT_FALSE(has_rows(Graph(compute("y", {i, j}, x(i % 4, j) + x(i, j))))) << "again and again";
+  EXPECT_TRUE(has_rows(Graph(compute("y", {i, j}, x((i + 1) % 30, j) + x(i, j)))));
+  const Expr far = x(max(i - 12, 0), j);
+  EXPECT_FALSE(has_rows(Graph(compute("y", {i, j}, far + x(i, j))))) << "far from the ends";
+}
+
+// Threads would be woken for each part of the rows.
+TEST(OtherRowsAtEnds, AreWithTheOthersWhereThreadsShareThem) {
+  const std::string text = derived(jacobi(kSize, kOther), target_of("x86-64-v4", 2));
+  EXPECT_TRUE(has(text, "y.partition(i)\n")) << text;
+  EXPECT_FALSE(has(text, "y.partition(i)\ny.parallel") || has(text, "y.partition(task)")) << text;
+}
+
+TEST(OtherRowsAtEnds, WhatIsDerivedComputesTheSame) {
+  const std::vector<int64_t> sizes = {1, 2, 3, 15, 16, 17, 18, 33, 50};
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 2}) {
+      const Target target = target_of(level, cores);
+      EXPECT_TRUE(derives(jacobi(kSize, kOther), target, sizes)) << level;
+      EXPECT_TRUE(derives(jacobi(30, 50), target, {1})) << level;
     }
   }
 }

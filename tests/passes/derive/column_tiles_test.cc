@@ -2,9 +2,11 @@
 
 #include "passes/derive/column_tiles.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/operators.h"
@@ -97,15 +99,32 @@ TEST(ColumnTiles, SeveralVectorsOfWindows) {
   EXPECT_EQ(vectors_of(filter(10), target), 0);
 }
 
+// In tasks made of whole tiles none of a run-time number is computed for little.
+TEST(ColumnTiles, SeveralVectorsOfWindowsInTasks) {
+  const Extent n = Extent::size("N");
+  for (const auto& [level, lanes] : {std::pair("x86-64-v4", 16), std::pair("x86-64-v3", 8)}) {
+    const Target target = target_of(level, 2);
+    for (const Extent& columns : {n, 64 * n}) {
+      const std::string text = derived(filter(columns), target);
+      EXPECT_TRUE(has(text, fmt::format("split(tile, tile, lane, {})\n", 4 * lanes))) << text;
+    }
+    // Fewer than a task are computed one vector at a time.
+    EXPECT_TRUE(has(derived(filter(n), target), fmt::format("lane, {}, predicate)\n", lanes)));
+    EXPECT_TRUE(derives(Graph(filter(n)), target, {0, 1, 15, 17, 64, 65, 1023, 1025, 1088, 3001}));
+  }
+}
+
 // Of windows that several rows are made of at a time: where a vector is a line of the cache.
 // Sums of few steps wait for memory: that of few rows is fetched ahead, and vectors side by side
 // share lines.
 TEST(ColumnTiles, WindowsOfFewStepsAreInFewRows) {
   const auto tile_of = [](const std::string& level, int64_t size, const Extent& height,
-                          const Extent& width, DType type = f32) {
+                          const Extent& width, DType type = f32, int64_t apart = 1) {
     const Axis i("i", height), j("j", width), a("a", size), b("b", size);
-    const Tensor x = input("x", type, {height + (size - 1), width + (size - 1)});
-    const Tensor y = compute("y", {i, j}, reduce_max({a, b}, x(i + a, j + b)));
+    const int64_t more = (size - 1) * apart;
+    const Tensor x = input("x", type, {height + more, width + more});
+    const Expr row = i + int_constant(apart) * a, column = j + int_constant(apart) * b;
+    const Tensor y = compute("y", {i, j}, reduce_max({a, b}, x(row, column)));
     const Target target = target_of(level, 1);
     const int64_t lanes = value_lanes(*y.op(), target);
     const ColumnTile tile = column_tile({y.op().get()}, lanes, target);
@@ -123,6 +142,10 @@ TEST(ColumnTiles, WindowsOfFewStepsAreInFewRows) {
   EXPECT_EQ(tile_of("x86-64-v4", 4, 40, 64), (Tile{4, 1})) << "many steps";
   EXPECT_EQ(tile_of("x86-64-v4", 3, 1, 64), (Tile{1, 4})) << "one row";
   EXPECT_EQ(tile_of("x86-64-v4", 3, kSize, 64), (Tile{2, 1})) << "rows that may be few";
+  // Of every second row: two neighbours have none in common, four do.
+  EXPECT_EQ(tile_of("x86-64-v4", 3, 40, 64, f32, 2), (Tile{1, 4}));
+  EXPECT_EQ(tile_of("x86-64-v3", 3, 40, 64, f32, 2), (Tile{4, 1}));
+  EXPECT_EQ(tile_of("x86-64-v3", 3, kSize, 64, f32, 2), (Tile{1, 4})) << "rows that may be few";
 }
 
 TEST(ColumnTiles, ComputeWhatTheGraphSays) {

@@ -456,12 +456,15 @@ TEST(DeriveReduction, ShortTilesOfOneRowAreTasks) {
   const std::string text = derived(filtered(20001, 15), kFour);
   EXPECT_TRUE(has(text,
                   "y.split(i, task, tile, 608, shift_inwards)\ny.split(tile, tile, lane, 32)\n"
-                  "y.split(lane, lane, lane_v, 8)\ny.vectorize(lane_v)\ny.parallel(task)\n"))
+                  "y.split(lane, lane, lane_v, 8)\ny.vectorize(lane_v)\ny.unroll(lane)\n"
+                  "y.parallel(task)\n"))
       << text;
   EXPECT_TRUE(has(derived(filtered(19456, 15), kFour), "y.split(i, task, tile, 608)\n"));
   EXPECT_TRUE(derives(Graph(filtered(20001, 15)), kFour, {0}));
   EXPECT_FALSE(has(derived(filtered(20001, 15)), "task")) << "one core";
   EXPECT_FALSE(has(derived(filtered(300, 15), kFour), "task")) << "too few for threads";
+  EXPECT_TRUE(has(derived(filtered(320, 15)), "y.unroll(lane)\n")) << "sums in registers";
+  EXPECT_FALSE(has(derived(filtered(8, 15)), "y.unroll(lane)\n")) << "one vector";
   EXPECT_FALSE(has(derived(filtered(20001, 3000), kFour), "task")) << "a tile is long enough";
   const Axis i("i", 2), j("j", 20001), k("k", 15);
   const Tensor rows = compute("y", {i, j}, sum(k, input("x", f32, {2, 20015})(i, j + k)));
@@ -475,12 +478,13 @@ TEST(DeriveReduction, TasksOfTilesOfARowOfRunTimeLength) {
   const Tensor y = filtered(kSize, 15);
   for (const char* level : kLevels) {
     const Target target = target_of(level, 4);
-    const int64_t lanes = target.vector_lanes(f32), task = 16384 / (15 * lanes) * lanes;
+    const int64_t lanes = target.vector_lanes(f32), tile = 4 * lanes;
+    const int64_t task = 16384 / (15 * tile) * tile;
     const std::string text = derived(y, target);
     EXPECT_TRUE(has(text, fmt::format("y_long.alternative(B >= {}, y_in_tasks)\n", task))) << text;
     EXPECT_TRUE(has(text, fmt::format("y_in_tasks.split(i, task, tile, {}, shift_inwards)\n"
                                       "y_in_tasks.split(tile, tile, lane, {})\n",
-                                      task, lanes)))
+                                      task, tile)))
         << text;
     EXPECT_TRUE(has(text, "y_in_tasks.parallel(task)\n") && !has(text, "y_long.parallel")) << text;
     EXPECT_TRUE(derives(Graph(y), target,

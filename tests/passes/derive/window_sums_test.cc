@@ -51,6 +51,8 @@ TEST(WindowSums, RowsThatCostLeastAreSummedAtATime) {
   }
   EXPECT_EQ(rows_of(most_of_squares(480, 40, {3, 2})), 4) << "one row of three is the next one's";
   EXPECT_EQ(rows_of(most_of_squares(480, 40, {3, 1, 1, 2})), 4) << "two apart";
+  EXPECT_EQ(rows_of_windows(*most_of_squares(480, 40, {3, 1, 1, 2}).op(), 2), 1);
+  EXPECT_EQ(rows_of_windows(*most_of_squares(480, 40).op(), 2), 2);
   EXPECT_EQ(rows_of(most_of_squares(480, 40, {8})), 4);
 }
 
