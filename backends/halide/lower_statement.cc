@@ -13,6 +13,7 @@
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/even_bytes.h"
 #include "backends/halide/llvm_options.h"
+#include "backends/halide/masked_places.h"
 #include "backends/halide/masked_stores.h"
 #include "backends/halide/nan_bits.h"
 #include "backends/halide/narrow_masks.h"
@@ -394,6 +395,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_small_allocations(s);
   s = load_whole_vectors(s, least_bits, elements);
+  s = define_masked_places(s);
   s = store_masked_parts(s, least_bits);
   s = narrow_masks(s);
   s = NamesInFront().mutate(s);

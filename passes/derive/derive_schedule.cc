@@ -80,9 +80,10 @@ void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
   }
 }
 
-// The sums, and `result`, which reads them at its own places.
+// The sums, and `result`, which reads them at its own places, or is them.
 void derive_sums_and_result(const Op& sums, const Op& result, const Target& target,
                             const DeriveOptions& options, Schedule* schedule) {
+  if (&sums == &result) return derive_op(sums, target, options, schedule);
   if (derive_contraction({&sums, &result}, target, options, schedule)) return;
   if (can_wait_in_vectors(sums, result, target)) {
     return derive_shared_sums({&sums}, result, target, schedule);

@@ -127,7 +127,8 @@ class IntervalOf {
     if (auto fixed = unless_varying(e)) return fixed;
     auto a = (*this)(e->args[0]);
     auto b = (*this)(e->args[1]);
-    if (!a || !b || !is_number(*b) || b->low.constant_term() <= 0) return unless_varying(e);
+    if (a && b && !is_number(*b)) return quotient_by_size(e, *a, *b);
+    if (!a || !b || b->low.constant_term() <= 0) return unless_varying(e);
     int64_t c = b->low.constant_term();
     bool divides = a->low.is_constant() && a->high.is_constant();
     for (const auto& [text, term] : a->fixed) divides = divides && term.second % c == 0;
@@ -146,6 +147,24 @@ class IntervalOf {
       result.fixed[text] = {term.first, term.second / c};
     }
     return result;
+  }
+
+  // By run-time sizes: below k times the divisor, which is no number, the quotient is below k. With
+  // a divisor of 0 nothing is below that.
+  std::optional<Interval> quotient_by_size(const Expr& e, const Interval& a,
+                                           const Interval& b) const {
+    const Extent& divisor = b.low;
+    const bool is_size = b.fixed.empty() && b.low == b.high && !divisor.is_constant();
+    if (!is_size || !never_negative(divisor) || !a.fixed.empty() || !never_negative(a.low)) {
+      return unless_varying(e);
+    }
+    const auto& [name, coefficient] = *divisor.coefficients().begin();
+    const auto found = a.high.coefficients().find(name);
+    const int64_t of_high = found == a.high.coefficients().end() ? 0 : found->second;
+    const int64_t count = std::max<int64_t>(-floor_div(-of_high, coefficient), 1);
+    if (!never_negative(divisor * Extent(count) - Extent(1) - a.high)) return unless_varying(e);
+    if (e->op == ExprOp::mod) return Interval{{}, 0, divisor - Extent(1)};
+    return Interval{{}, 0, count - 1};
   }
 
   VariableRange range_;

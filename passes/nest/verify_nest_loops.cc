@@ -15,6 +15,7 @@
 #include "passes/nest/axis_pieces.h"
 #include "passes/nest/end_vectors.h"
 #include "passes/nest/map_point.h"
+#include "passes/nest/match_body.h"
 #include "passes/nest/verify_nest_context.h"
 
 namespace emulsion {
@@ -28,85 +29,6 @@ std::string place_of(const IndexTable& table, size_t point) {
   }
   return place;
 }
-
-// Compares the body that a uOp evaluates with its stage's: the same but for indices of reads, and
-// for selects of which one branch is taken wherever the uOp runs.
-class BodyMatcher {
- public:
-  // `axes`: what the axes of the stage are at each point; `runs`: at which the uOp runs.
-  BodyMatcher(IndexTable* axes, const PointMask& runs) : axes_(*axes), runs_(runs) {}
-
-  // The first read, of those that may be the same, that is at another place.
-  struct Misplaced {
-    Expr own, of_stage;  // the index
-    int64_t found, expected;
-    size_t point;
-  };
-  std::optional<Misplaced> misplaced;
-
-  // `in_place`: of an index of a read, or a part of one that data make: its parts without data are
-  // the same at each point, x[min(i, B - 1) + d[min(i, B - 1)]].
-  bool matches(const Expr& own, const Expr& of_stage, bool in_place = false) {
-    if (own.same_as(of_stage)) return true;
-    if (in_place && is_index(own) && is_index(of_stage)) {
-      return equal(own, of_stage) || is_same_place(own, of_stage);
-    }
-    if (has_same_form(own, of_stage, in_place)) return true;
-    if (of_stage->op != ExprOp::select || !is_index(of_stage->args[0])) return false;
-    const Expr& condition = of_stage->args[0];
-    return (is_always(condition, true) && matches(own, of_stage->args[1], in_place)) ||
-           (is_always(condition, false) && matches(own, of_stage->args[2], in_place));
-  }
-
- private:
-  bool has_same_form(const Expr& own, const Expr& of_stage, bool in_place) {
-    if (own->op != of_stage->op || own->dtype != of_stage->dtype || own->name != of_stage->name ||
-        own->args.size() != of_stage->args.size()) {
-      return false;
-    }
-    if (own->args.empty()) return equal(own, of_stage);
-    const bool is_place = in_place || own->op == ExprOp::read;
-    const bool chooses = own->op == ExprOp::select && is_index(of_stage->args[0]);
-    if (chooses && !has_same_condition(own, of_stage)) return false;
-    for (size_t i = chooses ? 1 : 0; i < own->args.size(); ++i) {
-      if (!matches(own->args[i], of_stage->args[i], is_place)) return false;
-    }
-    return true;
-  }
-
-  bool is_same_place(const Expr& own, const Expr& of_stage) {
-    const IndexColumn x = axes_.values(own, runs_);
-    const IndexColumn& y = axes_.values(of_stage, runs_);
-    for (size_t i = 0; i < runs_.size(); ++i) {
-      if (!runs_[i] || x[i] == y[i]) continue;
-      if (!misplaced) misplaced = {own, of_stage, x[i], y[i], i};
-      return false;
-    }
-    return true;
-  }
-
-  bool has_same_condition(const Expr& own, const Expr& of_stage) {
-    if (!is_index(own->args[0])) return false;
-    if (equal(own->args[0], of_stage->args[0])) return true;
-    const IndexColumn x = axes_.values(own->args[0], runs_);
-    const IndexColumn& y = axes_.values(of_stage->args[0], runs_);
-    for (size_t i = 0; i < runs_.size(); ++i) {
-      if (runs_[i] && (x[i] != 0) != (y[i] != 0)) return false;
-    }
-    return true;
-  }
-
-  bool is_always(const Expr& condition, bool holds) {
-    const IndexColumn& values = axes_.values(condition, runs_);
-    for (size_t i = 0; i < runs_.size(); ++i) {
-      if (runs_[i] && (values[i] != 0) != holds) return false;
-    }
-    return true;
-  }
-
-  IndexTable& axes_;
-  const PointMask& runs_;
-};
 
 class LoopsVerifier : public ContextVisitor {
  public:
@@ -262,8 +184,8 @@ class LoopsVerifier : public ContextVisitor {
 
   // The rows of a tile of all the domain, beyond which guards leave out all that is computed.
   std::optional<Expr> rows_in_tile(const Loop& loop, const Stage& stage) const {
+    std::map<std::string, Expr> whole = whole_axes(stage);
     for (const LoopTransform& t : stage.transforms) {
-      const std::optional<size_t> axis = axis_index(stage.axes, t.axis);
       const bool is_tile = t.kind == LoopTransform::Kind::split && t.inner == loop.axis &&
                            t.tail == Tail::guard && loop.kind == LoopKind::serial;
       const bool is_whole = std::all_of(
@@ -273,15 +195,44 @@ class LoopsVerifier : public ContextVisitor {
                                    : other.axis == loop.axis;
             return !takes || &other == &t;
           });
-      if (!is_tile || !axis || !is_whole) continue;
-      if (constant_value(starts_of(stage)[*axis]) != 0) continue;
-      for (const Loop* tiles : loops_) {
-        if (tiles->stage != stage.name || tiles->axis != t.outer) continue;
-        return extent_value(stage.axes[*axis].extent()) -
-               axis_value(tiles->variable()) * int_constant(t.factor);
+      const auto tiled = whole.find(t.axis);
+      if (is_tile && is_whole && tiled != whole.end()) {
+        for (const Loop* tiles : loops_) {
+          if (tiles->stage != stage.name || tiles->axis != t.outer) continue;
+          return tiled->second - axis_value(tiles->variable()) * int_constant(t.factor);
+        }
       }
+      transform(t, &whole);
     }
     return std::nullopt;
+  }
+
+  // The axes of which all the domain is computed, with their extents.
+  std::map<std::string, Expr> whole_axes(const Stage& stage) const {
+    std::map<std::string, Expr> whole;
+    const std::vector<Expr> starts = starts_of(stage);
+    for (size_t d = 0; d < stage.axes.size(); ++d) {
+      if (constant_value(starts[d]) != 0) continue;
+      whole.emplace(stage.axes[d].name(), extent_value(stage.axes[d].extent()));
+    }
+    return whole;
+  }
+
+  // Of loops that go through all of the domain, those that there are behind a transform.
+  static void transform(const LoopTransform& t, std::map<std::string, Expr>* whole) {
+    const auto take = [&](const std::string& loop) -> Expr {
+      const auto found = whole->find(loop);
+      if (found == whole->end()) return Expr();
+      const Expr extent = found->second;
+      whole->erase(found);
+      return extent;
+    };
+    if (t.kind != LoopTransform::Kind::fuse) {
+      take(t.axis);
+      return;
+    }
+    const Expr outer = take(t.outer), inner = take(t.inner);
+    if (outer.defined() && inner.defined()) whole->emplace(t.axis, outer * inner);
   }
 
   // Of a stage without storage, of whose tiles the last one has guards.

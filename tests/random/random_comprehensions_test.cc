@@ -184,6 +184,25 @@ const FoundComprehension kFound[] = {
      "y[i: H] = sum(r: W) u8(max(i32(x[r, i * 2]) + i32(t[i * 2 + 1]), "
      "i32(z[max(min(i32(x[r, i]), 2 * H - 1), 0), i * 2]) - i32(t[i * 2])) / 128)\n"
      "output y\n"},
+    // Lanes of data behind the end of a row, which a mask leaves out, said where to read.
+    {"PlacesOfDataInTheLastVectorOfARow",
+     "size H\n"
+     "input x: i16[H, 40]\ninput d: i32[H, 40]\n"
+     "y[i: H] = sum(j: 40) x[max(min(d[i, j], H - 1), 0), j]\n"
+     "output y\n"},
+    // The verifier took j + lane behind data for another sum than j_and_lane + data.
+    {"PlacesOfDataAndAxisInASum",
+     "size H\n"
+     "input x: f32[16, H]\ninput z: f32[H]\ninput d: i32[H]\n"
+     "y[i: 16] = sum(j: H) x[i, j] * z[max(min(max(min(d[j], 100), -100) + j, H - 1), 0)]\n"
+     "output y\n"},
+    // The verifier did not know that the last tile of rows of two axes may end with them.
+    {"RowsOfTwoAxesThatAreCombinedTwice",
+     "size H\n"
+     "input x: f32[H, 6, 18]\n"
+     "f[i: H, j: 6] = sum(k: 18) x[i, j, k]\n"
+     "y[i: H, j: 6] = max(k: 18) x[i, j, k] - f[i, j]\n"
+     "output y\n"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundComprehensions,

@@ -359,6 +359,18 @@ TEST(DeriveGroupByLength, EveryPictureIsRight) {
   }
 }
 
+// Threads share the rows of both axes as one, by a run-time number: one picture is as many as that.
+TEST(DeriveGroupByLength, RowsOfOneOfARunTimeNumberAreSharedByThreads) {
+  for (const char* level : kLevels) {
+    for (const Extent& length : {kWidth, Extent(1000)}) {
+      const Graph graph(softmax(input("x", f32, {1, kHeight, length}), -1, "y"));
+      const Schedule schedule = derive_schedule(graph, target_of(level, 2));
+      EXPECT_TRUE(has(to_string(schedule), ".fuse(i0, i1, rows1)\n")) << to_string(schedule);
+      EXPECT_TRUE(lowers(graph, schedule, {{"H", 5}, {"W", 9}}, 1e-5)) << level;
+    }
+  }
+}
+
 TEST(DeriveGroupByLength, NamesThatAreTakenAreNotTakenAgain) {
   const Tensor x = input("y_short", f32, {kRows, kSize});
   const Graph graph(softmax(x, -1, "y"));

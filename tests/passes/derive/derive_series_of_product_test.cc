@@ -89,6 +89,19 @@ TEST(DeriveSeriesOfProduct, ThreadsShareTheBlocks) {
   EXPECT_TRUE(has(batch, "y.parallel(i0)\n") && has(batch, "mm.compute_at(y, i1)\n")) << batch;
 }
 
+// Which has loops of its own, and no others besides, though it has no register tiles.
+TEST(DeriveSeriesOfProduct, BehindOneColumnOfARunTimeNumberOfSteps) {
+  const Axis i("i", 72), j("j", 5), n("n", 1), k("k", kSize);
+  const Tensor x = input("x", f32, {72, 5, kSize}), z = input("z", f32, {72, 1, kSize});
+  const Tensor f = compute("f", {i, j, n}, sum(k, x(i, j, k) * z(i, n, k)));
+  const Graph graph(exp(exp(f * 0.125F), "y"));
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 2}) {
+      EXPECT_TRUE(derives(graph, target_of(level, cores), {0, 1, 14}, 1e-4)) << level << cores;
+    }
+  }
+}
+
 TEST(DeriveSeriesOfProduct, ComputesWhatTheGraphSays) {
   for (const char* level : kLevels) {
     for (const int cores : {1, 2}) {

@@ -131,5 +131,18 @@ TEST(DeriveMergedRows, ThreadsShareAllRows) {
   EXPECT_TRUE(has(text, "y.parallel(")) << text;
 }
 
+// Loops that end with the rows of the last tile are those of a reduction here, not of what is
+// stored of each row.
+TEST(MergeRowAxes, RowsThatAreCombinedAgain) {
+  const Axis i("i", kSize), j("j", 6), k("k", 18);
+  const Tensor x = cube({kSize, 6, 18}), s = compute("s", {i, j}, sum(k, x(i, j, k)));
+  const Graph graph(compute("y", {i, j}, reduce_max(k, x(i, j, k) - s(i, j))));
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 2}) {
+      EXPECT_TRUE(derives(graph, target_of(level, cores), {0, 1, 5, 6, 17})) << level << cores;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

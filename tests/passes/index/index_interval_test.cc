@@ -53,6 +53,19 @@ TEST(IndexInterval, QuotientsAreRoundedDown) {
   EXPECT_EQ(of((i + 5) / 4), "1 .. +1");
 }
 
+TEST(IndexInterval, QuotientsBySizes) {
+  const Expr b = size_value("B");
+  EXPECT_EQ(of(j / b), "0 .. +0");
+  EXPECT_EQ(of(j % b), "0 .. +B - 1");
+  EXPECT_EQ(of((j * 2 + 1) / b), "0 .. +1");
+  EXPECT_EQ(of((j * 2 + 1) % b), "0 .. +B - 1");
+  EXPECT_EQ(of(j / (b + 1)), "0 .. +0");
+  EXPECT_EQ(of((j + 1) / b), "none");  // B, too
+  EXPECT_EQ(of((j - 1) / b), "none");
+  EXPECT_EQ(of(j / (b - 1)), "none");
+  EXPECT_EQ(of(j / size_value("C")), "none");
+  EXPECT_EQ(of((o + j) / b), "none");
+}
 TEST(IndexInterval, ARemainderThatWrapsMayBeAny) {
   EXPECT_EQ(of((i + 4) % 8), "4 .. +3");
   EXPECT_EQ(of((i + 2) % 4), "0 .. +3");

@@ -462,38 +462,5 @@ TEST(VerifyNest, RefusesABrokenPack) {
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "nest w_packed: no root");
 }
 
-// Of an index that data make, its other parts are the stage's at every step.
-TEST(VerifyNest, RefusesAPlaceOfDataThatIsNotThatOfTheStage) {
-  const Expr i = axis_value("i"), least = min(i, 7);
-  const auto at = [](const Expr& place, const Expr& of_data) {
-    const Expr data = cast(i32, read_buffer("x", DType::f32, {of_data}));
-    return read_buffer("x", DType::f32, {max(min(place + data, 7), 0)});
-  };
-  const auto verify = [&](const Expr& body) {
-    LoopNest nest = pointwise_nest(8, at(least, least));
-    nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) { uop->body = body; });
-    verify_nest(nest);
-  };
-  EXPECT_NO_THROW(verify(at(i, i)));
-  EXPECT_INTERNAL_ERROR(verify(at(i, min(i, 6))), "reads at min(i, 6) = 6, its stage at min(i, 7)");
-  EXPECT_INTERNAL_ERROR(verify(at(min(i, 6), i)), "reads at min(i, 6) = 6, its stage at min(i, 7)");
-  const Expr other = read_buffer("x", DType::f32, {max(min(i - cast(i32, 1), 7), 0)});
-  EXPECT_INTERNAL_ERROR(verify(other), "a uOp of y evaluates");
-}
-
-// A select in it may be the branch that it takes wherever the uOp runs.
-TEST(VerifyNest, AcceptsTheBranchThatAPlaceOfDataTakes) {
-  const Expr i = axis_value("i");
-  const auto data = [&](const Expr& at) { return cast(i32, read_buffer("x", DType::f32, {at})); };
-  const auto at = [](const Expr& e) { return read_buffer("x", DType::f32, {max(min(e, 7), 0)}); };
-  const auto verify = [&](const Expr& body) {
-    LoopNest nest = pointwise_nest(8, at(select(i < 8, data(i), data(7 - i))));
-    nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) { uop->body = body; });
-    verify_nest(nest);
-  };
-  EXPECT_NO_THROW(verify(at(data(i))));
-  EXPECT_INTERNAL_ERROR(verify(at(data(7 - i))), "a uOp of y");
-}
-
 }  // namespace
 }  // namespace emulsion
