@@ -156,8 +156,10 @@ class UopEmitter {
       const Expr& own = read.args[d];
       if (own->op != ExprOp::add || !is_index(own)) continue;
       const Expr at = substitute_axes(own, [&](const std::string& axis) { return at_point(axis); });
+      const size_t divisions = divisions_in(at);
+      if (divisions == 0) continue;
       const Expr joined = simplify_quotients(at, {});
-      if (divisions_in(joined) == divisions_in(at)) continue;
+      if (divisions_in(joined) == divisions) continue;
       result[d] = shifts_inwards(stage_)
                       ? ShiftMarker(context_.innermost).mutate(scope_.index(joined))
                       : scope_.index(joined);

@@ -116,8 +116,10 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
   }
   if (!is_one_in_a_row(result, member.axes)) {
     StageSchedule& stage = (*schedule)[result.name];
-    const std::optional<MergedAxes> merged =
-        member.whole_rows ? merge_last_axes(op, behind_rows(member), target) : std::nullopt;
+    std::optional<MergedAxes> merged;
+    if (member.whole_rows) merged = merge_last_axes(op, behind_rows(member), target);
+    // Rows are no pixels that vectors could go through: one of them may be computed at a time.
+    if (merged && vector_axis(merged->view, target) < behind_rows(member)) merged.reset();
     if (merged) merged->fuse(&stage);
     vectorize_row(merged ? merged->view : result, again, target, &stage);
   }

@@ -199,7 +199,9 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   const int64_t exact = rows_that_divide(count, most);
   if (most <= std::max(kRowsAtATime, of_short)) {
     if (2 * exact > most || count < 2 * most) return exact;
-    return std::max(rows_that_divide(count, std::min(2 * most, in_cache)), most);
+    // A few more, but where these are the tasks of threads.
+    const int64_t more = are_tasks ? most : std::min(2 * most, in_cache);
+    return std::max(rows_that_divide(count, more), most);
   }
   if (4 * count <= 5 * most) return std::max<int64_t>(count, 1);
   const int64_t vectors = rows_that_divide(count, most, target.vector_lanes(group.reader().dtype));

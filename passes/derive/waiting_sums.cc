@@ -63,6 +63,18 @@ std::optional<std::string> why_not_wait(const Op& sums, const Op& reader, const 
   return std::nullopt;
 }
 
+namespace {
+
+// Whether tiles are derived for sums that have register tiles. Else they are a reduction, with
+// loops of its own.
+bool has_loops(const Op& sums, const Op& reader, const Graph& grouped, const Target& target) {
+  if (!has_register_tiles(sums)) return true;
+  Schedule tried(grouped);
+  return derive_contraction({&sums, &result_of(reader)}, target, {}, &tried);
+}
+
+}  // namespace
+
 std::vector<WaitingSums> waiting_sums(const Graph& grouped, const Target& target) {
   const Readers readers(grouped);
   std::vector<WaitingSums> found;
@@ -72,7 +84,7 @@ std::vector<WaitingSums> waiting_sums(const Graph& grouped, const Target& target
     const std::vector<const Op*>* const reading = readers.only_readers(*op);
     if (reading == nullptr || reading->size() != 1) continue;
     const Op& reader = *reading->front();
-    if (why_not_wait(*op, reader, target)) continue;
+    if (why_not_wait(*op, reader, target) || !has_loops(*op, reader, grouped, target)) continue;
     const auto [same, is_new] = first.emplace(&reader, found.size());
     if (is_new) {
       found.push_back({{op.get()}, &reader});

@@ -452,5 +452,24 @@ TEST_P(ComputesRows, InPieces) {
 
 INSTANTIATE_TEST_SUITE_P(Levels, ComputesRows, testing::ValuesIn(kLevels));
 
+// Two means of each row, which merged are as many as lanes: rows are no pixels of them.
+TEST(DeriveRows, VectorsOfAFewMeansStayInTheirRow) {
+  const Extent size = Extent::size("W");
+  const Axis a("a", 56), b("b", 1), c("c", 2), d("d", 3), e("e", size), r("r", 3), t("t", size);
+  const Tensor x = input("x", f64, {56, 1, 2, 3, size}), scale = input("s", f64, {3, size});
+  const Tensor held = clamp(x, -8.0, 8.0, "h");
+  const Tensor total = compute("total", {a, b, c}, sum({r, t}, held(a, b, c, r, t)));
+  const Tensor mean = compute("mean", {a, b, c}, total(a, b, c) / 3.0);
+  const Tensor y =
+      compute("y", {a, b, c, d, e}, (held(a, b, c, d, e) - mean(a, b, c)) * scale(d, e));
+  for (const char* level : {"x86-64-linux", "x86-64-v3", "x86-64-v4"}) {
+    Target target = target_of(level, 1);
+    for (const int64_t l1 : {2048, 32768}) {
+      target.l1_bytes = l1;
+      EXPECT_TRUE(derives(Graph(y), target, {1, 3, 17, 40}, 1e-9)) << level;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

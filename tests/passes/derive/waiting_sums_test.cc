@@ -95,6 +95,23 @@ TEST(WaitingSums, NotProductsInRegisterTiles) {
             "expected s to be in registers while y is computed");
 }
 
+// Sums that look like those of tiles, and that are derived as a reduction: a length in memory that
+// no panel has.
+TEST(WaitingSums, NotWhatNoTilesAreDerivedFor) {
+  const Extent size = Extent::size("H");
+  const Axis a("a", size), n("n", size), r("r", size);
+  const Tensor x = input("x", u8, {size, size}), row = input("r", u8, {size});
+  const Tensor turned = input("t", u8, {size});
+  const Expr product = cast(i32, x(a, r)) * cast(i32, x(n, r));
+  const Tensor s = compute("s", {a, n}, sum(r, clamp(product * cast(i32, row(n)), -8, 8)));
+  const Tensor y = compute("y", {a, n}, s(a, n) * cast(i32, turned(size - 1 - n)));
+  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    for (const int cores : {1, 2}) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, cores), {1, 5, 18})) << level;
+    }
+  }
+}
+
 TEST(WaitingSums, NotForAReaderWithAnOperandAcross) {
   const Tensor s = compute("s", {i, Axis("c", 4096)},
                            sum(k, input("x", f32, {5, 64, 4096})(k, i, Axis("c", 4096))));
