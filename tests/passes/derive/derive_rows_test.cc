@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/analyse/measure_work.h"
@@ -454,20 +455,17 @@ INSTANTIATE_TEST_SUITE_P(Levels, ComputesRows, testing::ValuesIn(kLevels));
 
 // Two means of each row, which merged are as many as lanes: rows are no pixels of them.
 TEST(DeriveRows, VectorsOfAFewMeansStayInTheirRow) {
-  const Extent size = Extent::size("W");
-  const Axis a("a", 56), b("b", 1), c("c", 2), d("d", 3), e("e", size), r("r", 3), t("t", size);
-  const Tensor x = input("x", f64, {56, 1, 2, 3, size}), scale = input("s", f64, {3, size});
-  const Tensor held = clamp(x, -8.0, 8.0, "h");
-  const Tensor total = compute("total", {a, b, c}, sum({r, t}, held(a, b, c, r, t)));
-  const Tensor mean = compute("mean", {a, b, c}, total(a, b, c) / 3.0);
-  const Tensor y =
-      compute("y", {a, b, c, d, e}, (held(a, b, c, d, e) - mean(a, b, c)) * scale(d, e));
-  for (const char* level : {"x86-64-linux", "x86-64-v3", "x86-64-v4"}) {
-    Target target = target_of(level, 1);
-    for (const int64_t l1 : {2048, 32768}) {
-      target.l1_bytes = l1;
-      EXPECT_TRUE(derives(Graph(y), target, {1, 3, 17, 40}, 1e-9)) << level;
-    }
+  const Graph graph = parse_graph(
+      "emulsion graph 1\nsize W\ninput x: f64[56, 1, 2, 3, W]\n"
+      "least[a: 56, b: 1, c: 2, d: 3] = min(e: W) x[a, b, c, d, e]\n"
+      "times[a: 56, b: 1, c: 2, d: 3, e: W] = x[a, b, c, d, e] * least[a, 0, c, d]\n"
+      "held[a: 56, b: 1, c: 2, d: 3, e: W] = max(min(times[a, b, c, d, e], 8d), -8d)\n"
+      "total[a: 56, b: 1, c: 2] = sum(d: 3, e: W) held[a, b, c, d, e]\n"
+      "mean[a: 56, b: 1, c: 2] = total[a, b, c] / 3d\n"
+      "y[a: 56, b: 1, c: 2, d: 3, e: W] = held[a, b, c, d, e] - mean[a, b, c]\n"
+      "output y\n");
+  for (const char* level : {"x86-64-linux-sse41", "x86-64-v3", "x86-64-v4"}) {
+    EXPECT_TRUE(derives(graph, target_of(level, 1), {1, 3, 17, 40}, 1e-9)) << level;
   }
 }
 
