@@ -165,8 +165,8 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
   const int64_t at_a_time = by_elements ? lanes_apart(op, target) : lanes_without_masks(op, target);
   if (inside) {
     vectorize_pixels(*stage, along, *inside, lane, at_a_time, whole_rows);
-  } else if (is_row && is_masked_vector(op, along.extent(), target)) {
-    stage->split(along, along, lane, at_a_time, Tail::predicate).vectorize(lane);
+  } else if (is_row) {
+    vectorize_row(op, along, at_a_time, whole_rows, target, stage);
   } else {
     vectorize_last(*stage, along, at_a_time, whole_rows);
   }

@@ -87,7 +87,7 @@ int64_t vectors_beside(const Op& producer, const Op& sums, const Target& target)
 }
 
 // The vectors of elements along their rows. `again`: an element may be computed twice.
-void vectorize_row(const Op& points, bool again, const Target& target, StageSchedule* stage) {
+void vectorize_rows(const Op& points, bool again, const Target& target, StageSchedule* stage) {
   vectorize_points(points, points.axes[vector_axis(points, target)], target, stage, again);
 }
 
@@ -121,7 +121,7 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
     // Rows are no pixels that vectors could go through: one of them may be computed at a time.
     if (merged && vector_axis(merged->view, target) < behind_rows(member)) merged.reset();
     if (merged) merged->fuse(&stage);
-    vectorize_row(merged ? merged->view : result, again, target, &stage);
+    vectorize_rows(merged ? merged->view : result, again, target, &stage);
   }
   return {};
 }
@@ -359,7 +359,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     lanes = derive_member(group.members.front(), again, at_once, joined, target, schedule);
   } else {
     inline_members(group.reader(), nullptr, schedule, stored);
-    vectorize_row(*stored, true, target, &(*schedule)[stored->name]);
+    vectorize_rows(*stored, true, target, &(*schedule)[stored->name]);
   }
   if (are_short) go_down_columns(group.members.front(), lanes, target, schedule);
   bring_rows_outside(group, &stage);
@@ -426,7 +426,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       stage.fuse(one, last, flat);
       vectorize_last(stage, flat, value_lanes(reader, target), again);
     } else {
-      vectorize_row(reader, again, target, &stage);
+      vectorize_rows(reader, again, target, &stage);
     }
     (*schedule)[stored->name].compute_at(reader.name, at);
   }

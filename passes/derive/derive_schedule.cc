@@ -55,12 +55,14 @@ void derive_points_as_they_are(const Op& group, const Target& target, Schedule* 
 // The same; axes that say which pixel are one where they lie one after another, and where only so
 // there are pixels enough for vectors that go through several of them.
 void derive_points(const Op& group, const Target& target, Schedule* schedule) {
-  const size_t rank = result_of(group).axes.size();
-  if (rank < 3) return derive_points_as_they_are(group, target, schedule);
-  RowGroup rows;
-  rows.members.push_back({&group, first_axes(rank - 1)});
+  constexpr int64_t kMostValues = 4;  // that pixels may have (are_pixels)
+  const Shape& shape = result_of(group).shape;
+  if (shape.size() < 3 || shape.back().as_constant().value_or(kMostValues + 1) > kMostValues) {
+    return derive_points_as_they_are(group, target, schedule);
+  }
   derive_merged_rows(
-      rows, [&](const RowGroup& of) { return are_pixels(of.reader(), target) ? 2 : 1; },
+      RowGroup{{{&group, first_axes(shape.size() - 1)}}},
+      [&](const RowGroup& of) { return are_pixels(of.reader(), target) ? 2 : 1; },
       [&](const RowGroup& of, Schedule* made) {
         derive_points_as_they_are(of.reader(), target, made);
       },

@@ -18,6 +18,7 @@
 #include "passes/derive/layer_blocks.h"
 #include "passes/derive/row_blocks.h"
 #include "passes/derive/row_groups.h"
+#include "passes/derive/vector_lanes.h"
 #include "passes/derive/window_chains.h"
 
 namespace emulsion {
@@ -155,8 +156,6 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 //   parallel rows of a with b, c: a's row; b's row; c's row
 void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Schedule* schedule);
 
-// Which axis vectors go along: the last one or, of pixels, the one before their colours.
-size_t vector_axis(const Op& op, const Target& target);
 // Planes made of pixels, as y(c, i, j) = x(i, j, c), or each otherwise of the same values: position
 // of the axis of a few planes, which are then computed side by side, out of the same lines.
 std::optional<size_t> match_planes(const Op& op, const Target& target);
@@ -167,16 +166,6 @@ Op one_plane(const Op& op, size_t planes);
 // that number.
 std::optional<size_t> planes_of_run_time_number(const Op& op, const Target& target);
 Op with_planes(const Op& op, size_t planes, int64_t count);
-// How many lines, one for each step along an axis, the first cache holds at a time: all that it
-// has, or, where the steps are a multiple of the lines, no more than its ways in each set that they
-// meet.
-int64_t lines_in_cache(const Op& op, size_t at, const Target& target);
-// How many rows are computed together where an operand lies across them: a cache line of f32.
-inline constexpr int64_t kBlockedRows = 16;
-// Which axis an operand lies along that vectors along the last axis would only gather, when a row
-// touches more cache lines of it than stay at hand for the next: each serves several rows, if they
-// come one after another. Of a group what any of its members reads.
-std::optional<size_t> crosses(const Op& op, const Target& target);
 // Of how many parts of a row of a known length, which are all as long, a vector is computed at a
 // time: they choose what they compute by comparisons of the axis with numbers, and some of them
 // read the same elements, as the means and differences of a step of a wavelet do. 1: of none.
@@ -199,21 +188,6 @@ bool needs_what_it_lacks(const Op& op, const Target& target);
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows = true, bool fills_vector = false,
                       const std::optional<Axis>& planes = std::nullopt, bool is_cut = false);
-// Whether vectors with masks are computed element by element: of pixels, whose values lie between
-// one another, and of what the target has no masks for.
-bool lacks_masks(const Op& op, const Target& target);
-// Whether masks are cheap, and so many steps, a part of a vector, would be stored in pieces.
-bool is_masked_vector(const Op& op, const Extent& steps, const Target& target);
-// Whether a step of `outer` goes a few elements further in memory, and steps of `inner` lie
-// between.
-bool steps_within(const Expr& read, const Axis& inner, const Axis& outer);
-// Whether vectors along the last axis are loaded from elements that do not lie side by side.
-bool reads_apart(const Op& op);
-// The lanes of vectors that may be made element by element. More would be no faster, and so many
-// instructions that compiling takes long.
-int64_t lanes_apart(const Op& op, const Target& target);
-// Of vectors without masks, along vector_axis().
-int64_t lanes_without_masks(const Op& op, const Target& target);
 // Whether the points of an operation without reductions are worth several threads, or a run-time
 // size decides.
 bool wakes_threads(const Op& op, const Target& target);
@@ -358,12 +332,6 @@ void derive_chosen_places(const Op& op, const Target& target, Schedule* schedule
 bool shares_columns(const Op& op);
 // The extents of what is summed up.
 std::vector<Extent> work_of_sums(const Op& op);
-// Whether vectors along the axis are made of a few vectors of memory each.
-bool steps_a_little(const Op& op, const Axis& axis);
-// Whether they are made element by element: some read is at places that data say, or that lie far
-// apart or backwards.
-bool steps_far(const Op& op, const Axis& axis);
-
 // Whether it is of pixels (match_pixels) that are a few elements apart in all that it reads: a
 // colour of each made of its colours. Or as sums_up_quarters(). No target says otherwise.
 bool sums_up_pixels(const Op& op);
@@ -408,23 +376,6 @@ int64_t sums_under_way(const Op& op, const Target& target, bool in_blocks, int64
 SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule,
                                  bool in_blocks = false, int64_t most_vectors = kMostVectors);
 
-// Whether `axis` alone moves the last index of the read, by one element a step.
-bool is_along(const Expr& read, const Axis& axis);
-
-// Lanes of the narrowest vectors among the values that the operation computes with: its own type
-// and those of its body. What only says where to read does not count, nor what is one value for all
-// points, nor do conditions.
-int64_t value_lanes(const Op& op, const Target& target);
-
-// An operation whose last axes are together shorter than any machine's vector (the colours of a
-// picture, a last axis of 1), behind one that is long enough for vectors. They may be as long as
-// the shortest one where each step is computed otherwise: the parts of a quaternion.
-struct Pixels {
-  Axis x;       // what vectors go along
-  Axis colour;  // of the axes behind it the one that has several steps, if any has
-  size_t rows;  // how many axes are before x
-};
-std::optional<Pixels> match_pixels(const Op& op, int64_t lanes);
 // Whether all values of a pixel, its last axis, are computed in one way, of what lies near in
 // memory: such pixels may have four values.
 bool lie_side_by_side(const Op& op);

@@ -1,4 +1,4 @@
-// How many lanes the vectors of an operation have, and what of memory they can be made of.
+#include "passes/derive/vector_lanes.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -178,12 +178,27 @@ bool lacks_masks(const Op& op, const Target& target) {
   return !target.has("avx512_skylake") && has_narrow_elements(op);
 }
 
-// What reads the pieces as a whole, before these have left the processor's buffer, would wait.
+namespace {
+
+// Whether masks are cheap, and so many steps, a part of a vector, would be stored in pieces. What
+// reads the pieces as a whole, before these have left the processor's buffer, would wait.
 bool is_masked_vector(const Op& op, const Extent& extent, const Target& target) {
   const int64_t lanes = target.vector_lanes(op.dtype), steps = extent.as_constant().value_or(lanes);
   const bool is_part = steps > 1 && steps < lanes && lanes % steps != 0;
   return is_part && target.has("avx512_skylake") && size_in_bytes(op.dtype) >= 4 &&
          value_lanes(op, target) == lanes && !reads_apart(op);
+}
+
+}  // namespace
+
+void vectorize_row(const Op& op, const Axis& row, int64_t lanes, bool whole_rows,
+                   const Target& target, StageSchedule* stage) {
+  if (!is_masked_vector(op, row.extent(), target)) {
+    vectorize_last(*stage, row, lanes, whole_rows);
+    return;
+  }
+  const Axis lane(fresh_axis(op, "lane"));
+  stage->split(row, row, lane, lanes, Tail::predicate).vectorize(lane);
 }
 
 bool steps_far(const Op& op, const Axis& axis) {

@@ -67,9 +67,10 @@ namespace {
 
 // Whether tiles are derived for sums that have register tiles. Else they are a reduction, with
 // loops of its own.
-bool has_loops(const Op& sums, const Op& reader, const Graph& grouped, const Target& target) {
+bool has_loops(const Op& sums, const Op& reader, const Schedule& nothing_said,
+               const Target& target) {
   if (!has_register_tiles(sums)) return true;
-  Schedule tried(grouped);
+  Schedule tried = nothing_said;  // of the same graph
   return derive_contraction({&sums, &result_of(reader)}, target, {}, &tried);
 }
 
@@ -77,6 +78,7 @@ bool has_loops(const Op& sums, const Op& reader, const Graph& grouped, const Tar
 
 std::vector<WaitingSums> waiting_sums(const Graph& grouped, const Target& target) {
   const Readers readers(grouped);
+  const Schedule nothing_said(grouped);
   std::vector<WaitingSums> found;
   std::unordered_map<const Op*, size_t> first;  // by reader: the one of it that is found first
   for (const OpPtr& op : grouped.ops()) {
@@ -84,7 +86,7 @@ std::vector<WaitingSums> waiting_sums(const Graph& grouped, const Target& target
     const std::vector<const Op*>* const reading = readers.only_readers(*op);
     if (reading == nullptr || reading->size() != 1) continue;
     const Op& reader = *reading->front();
-    if (why_not_wait(*op, reader, target) || !has_loops(*op, reader, grouped, target)) continue;
+    if (why_not_wait(*op, reader, target) || !has_loops(*op, reader, nothing_said, target)) continue;
     const auto [same, is_new] = first.emplace(&reader, found.size());
     if (is_new) {
       found.push_back({{op.get()}, &reader});
