@@ -330,8 +330,9 @@ void derive_blocks(const Op& group, const Parts& parts, const std::vector<size_t
   parallel_from(y, shared, result.shape, points_for_threads({&group}, target));
 }
 
-// Blocks of a run-time number of rows: of at least so many, so many at a time. The last block starts
-// earlier, and of few rows computes up to a quarter again: 7 of 33, where 8 are computed at a time.
+// Blocks of a run-time number of rows: of at least so many, so many at a time. The last block
+// starts earlier, and of few rows computes up to a quarter again: 7 of 33, where 8 are computed at
+// a time.
 constexpr std::pair<int64_t, int64_t> kBlocks[] = {{256, 32}, {32, 8}};
 
 // Of a run-time number of rows: many at a time, or a few, where there are as many, or one.

@@ -98,15 +98,20 @@ const Op* sums_of(const Op& op) {
   return nullptr;
 }
 
-bool takes_series(const Op& op) {
-  const auto is_series = [](const Expr& e) {
-    return e->op == ExprOp::exp || e->op == ExprOp::log || e->op == ExprOp::tanh ||
-           e->op == ExprOp::erf || e->op == ExprOp::pow;
-  };
-  if (op.body.defined() && any_part(op.body, is_series)) return true;
-  return std::any_of(op.members.begin(), op.members.end(),
-                     [](const OpPtr& member) { return takes_series(*member); });
+int64_t series_in(const Op& op) {
+  int64_t count = 0;
+  if (op.body.defined()) {
+    visit(op.body, [&](const Expr& e) {
+      const bool is_series = e->op == ExprOp::exp || e->op == ExprOp::log ||
+                             e->op == ExprOp::tanh || e->op == ExprOp::erf || e->op == ExprOp::pow;
+      count += is_series ? 1 : 0;
+    });
+  }
+  for (const OpPtr& member : op.members) count += series_in(*member);
+  return count;
 }
+
+bool takes_series(const Op& op) { return series_in(op) > 0; }
 
 int64_t instructions_of(const ExprNode& e) {
   switch (e.op) {

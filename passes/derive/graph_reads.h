@@ -20,7 +20,10 @@ namespace emulsion {
 // What it sums up, or combines otherwise: itself, or a member; null of what is pointwise.
 const Op* sums_of(const Op& op);
 
-// Whether an element of it, or of a member, takes many instructions: an exponential and the like.
+// How many values of an element of it, and of its members, take many instructions each: an
+// exponential and the like.
+int64_t series_in(const Op& op);
+// Whether there is one.
 bool takes_series(const Op& op);
 
 // In instructions, what a node takes; kAsALoad: no more than to store an element and load it again.

@@ -29,6 +29,10 @@ constexpr int64_t kMostElements = 16, kMostOfRow = 24;
 constexpr int64_t kFewElements = 7;
 // Operations that are written out for the elements of all that a group has.
 constexpr int64_t kMostWrittenOut = 8192;
+// Series (takes_series) that are. LLVM takes several seconds to compile so many, of twice as many
+// half a minute, and where rows have more of them, these take longest, in whatever vectors they
+// are.
+constexpr int64_t kMostSeries = 64;
 // What four lanes of any machine's vectors hold. Of fewer bytes nothing is gathered.
 constexpr int64_t kLeastBytes = 4;
 
@@ -100,6 +104,11 @@ int64_t written_out_of(const Op& op, size_t rows) {
   return saturated_product(points, FusionLegality::written_out(op, {}).nodes);
 }
 
+int64_t series_of(const Op& op, size_t rows) {
+  const int64_t points = points_beside(op, first_axes(rows)).value_or(kMostSeries);
+  return saturated_product(points, series_in(op));
+}
+
 // Whether there are enough of them for vectors along the last axis that says which.
 bool has_many(const Op& op, size_t rows, const Target& target) {
   const int64_t lanes = lanes_apart(op, target);
@@ -145,11 +154,13 @@ class SmallRowsBuilder {
     inside_.insert(&op);
     group_.members.push_back({&op, first_axes(rows_)});
     written_out_ += written_out_of(op, rows_);
+    series_ += series_of(op, rows_);
   }
 
   bool may_join(const Op& op) const {
     if (inside_.count(&op) > 0 || taken_.count(&op) > 0 || why_not_small(op, rows_)) return false;
     if (written_out_ + written_out_of(op, rows_) > kMostWrittenOut) return false;
+    if (series_ + series_of(op, rows_) > kMostSeries) return false;
     const auto is_inside = [&](const Op& by) { return inside_.count(&by) > 0; };
     if (readers_.why_not_only(op, is_inside)) return false;
     const std::vector<const Op*>& reading = readers_.readers_of(op);
@@ -163,7 +174,7 @@ class SmallRowsBuilder {
   size_t rows_;
   RowGroup group_;
   std::unordered_set<const Op*> inside_;
-  int64_t written_out_ = 0;
+  int64_t written_out_ = 0, series_ = 0;
 };
 
 // Whether elements of a thing are combined, and not beside one another in vectors.
@@ -279,7 +290,8 @@ bool differs(const RowGroup& group) {
 
 bool may_be_last(const Op& op) {
   const size_t rows = axes_of_things(op);
-  return rows > 0 && !why_not_small(op, rows) && written_out_of(op, rows) <= kMostWrittenOut;
+  return rows > 0 && !why_not_small(op, rows) && written_out_of(op, rows) <= kMostWrittenOut &&
+         series_of(op, rows) <= kMostSeries;
 }
 
 // How many rows a vector across them has, of as few vectors as all rows need.

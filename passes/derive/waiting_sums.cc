@@ -86,7 +86,8 @@ std::vector<WaitingSums> waiting_sums(const Graph& grouped, const Target& target
     const std::vector<const Op*>* const reading = readers.only_readers(*op);
     if (reading == nullptr || reading->size() != 1) continue;
     const Op& reader = *reading->front();
-    if (why_not_wait(*op, reader, target) || !has_loops(*op, reader, nothing_said, target)) continue;
+    if (why_not_wait(*op, reader, target) || !has_loops(*op, reader, nothing_said, target))
+      continue;
     const auto [same, is_new] = first.emplace(&reader, found.size());
     if (is_new) {
       found.push_back({{op.get()}, &reader});

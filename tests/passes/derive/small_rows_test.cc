@@ -371,6 +371,32 @@ TEST(SmallRows, LongBodiesAreNotWrittenOutForAllElements) {
   EXPECT_EQ(unrolled(60), 0);
 }
 
+// The gates of an LSTM's step, and sums that read them from another place on: of few elements.
+TEST(SmallRows, ManySeriesAreNotWrittenOut) {
+  const auto sums_of_gates = [](int64_t elements) {
+    const Tensor x = input("x", f32, {kBatch, 4 * elements}),
+                 c = input("c", f32, {kBatch, elements});
+    const Axis b("b", kBatch), i("i", elements), k("k", elements);
+    const auto sigmoid_of = [&](int64_t gate) {
+      return 1.0F / (1.0F + exp(-x(b, i + gate * elements)));
+    };
+    Func h("h"), y("y");
+    h(b, i) = sigmoid_of(0) *
+              tanh(sigmoid_of(1) * c(b, i) + sigmoid_of(2) * tanh(x(b, i + 3 * elements)));
+    y(b) = sum(k, h(b, (k + 2) % elements));
+    return Graph(y);
+  };
+  EXPECT_TRUE(has_groups(sums_of_gates(12))) << "60 series";
+  EXPECT_FALSE(has_groups(sums_of_gates(13)));
+  EXPECT_FALSE(has_groups(sums_of_gates(24)));
+  const Tensor x = input("x", f32, {kBatch, 4, 4});
+  const Axis b("b", kBatch), i("i", 4), j("j", 4);
+  Expr series = x(b, i, (i + j) % 4);
+  for (int n = 1; n <= 4; ++n) series = exp(series);
+  EXPECT_TRUE(is_alone(compute("y", {b, i, j}, series)));
+  EXPECT_FALSE(is_alone(compute("y", {b, i, j}, exp(series)))) << "80 series";
+}
+
 TEST(SmallRows, ThreadsShareTiles) {
   EXPECT_THAT(derived(inverses(1 << 20), target_of("x86-64-v3", 4)),
               HasSubstr("y.parallel(tile)\n"));
