@@ -79,10 +79,12 @@ struct AcrossRows {
   int64_t column;
 };
 
+// Of a run-time number of elements it is not known, and taken for far.
 bool is_far(const Halide::Expr& stride) {
   const auto* same = stride.as<hi::Broadcast>();
-  const auto steps = hi::as_const_int(same ? same->value : stride);
-  return steps && *steps >= kLeastColumns;
+  const Halide::Expr& of_each = same ? same->value : stride;
+  const auto steps = hi::as_const_int(of_each);
+  return steps ? *steps >= kLeastColumns : of_each.type().is_scalar();
 }
 
 // Whether its lanes are in rows that lie apart.

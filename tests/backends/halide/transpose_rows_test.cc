@@ -128,6 +128,22 @@ TEST(TransposeRows, LoadsAreOfPartsOfRows) {
   }
 }
 
+// As many elements apart as a call says, and whatever it says.
+TEST(TransposeRows, RowsOfARunTimeLength) {
+  const Rows rows{8};
+  const Stmt before = rows.load_each(columns_from(1, 7), [&](int column) {
+    return hi::Ramp::make(number("r") + column, number("n") * 3, 8);
+  });
+  expect_parts(before, 4);
+  const Halide::Expr lane = ramp(0, 1, 8) * same(number("n") * 3, 8);
+  expect_parts(rows.load_each(columns_from(1, 7),
+                              [&](int column) { return lane + same(Halide::Expr(column), 8); }),
+               4);
+  EXPECT_TRUE(is_left(rows.load_each(columns_from(0, 4), [&](int column) {
+    return hi::Ramp::make(number("r") + column, number("n"), 8);
+  }))) << "few columns";
+}
+
 TEST(TransposeRows, LoadsOfSomeRows) {
   const Rows rows;
   const Halide::Expr some = ramp(0, 1, 16) < same(number("n"), 16);
