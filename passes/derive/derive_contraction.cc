@@ -13,49 +13,6 @@
 namespace emulsion {
 namespace {
 
-constexpr int64_t kTilesForCore = 4;
-
-enum class Shared : uint8_t { nothing, outer, columns, rows };
-
-double balance(int64_t tasks, int64_t cores) {
-  if (tasks == 0) return 0;
-  const int64_t rounded_up = (tasks + cores - 1) / cores * cores;
-  return static_cast<double>(tasks) / static_cast<double>(rounded_up);
-}
-
-// What the threads share, if anything: whole outer iterations, panels of columns, or tiles of rows.
-// `copied`: a panel is copied before its first tile of rows, so it should have them all.
-Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64_t> rows,
-                     std::optional<int64_t> columns, bool has_outer, std::optional<int64_t> outer,
-                     bool copied, const Target& target) {
-  std::optional<int64_t> depth = 1;
-  for (const Axis& axis : op.reduction_axes) {
-    auto extent = axis.extent().as_constant();
-    depth = depth && extent ? std::optional<int64_t>(*depth * *extent) : std::nullopt;
-  }
-  bool known = depth && rows && columns && (!has_outer || outer);
-  const bool is_little =
-      known && *depth * *rows * *columns * outer.value_or(1) < products_for_threads(target);
-  if (target.cores < 2 || is_little) return Shared::nothing;
-  if (has_outer && (!outer || *outer >= target.cores)) return Shared::outer;
-  if (!columns) {
-    // Few rows are no work for all threads, however many columns a call brings.
-    const bool few_rows =
-        rows && (*rows + tile.rows - 1) / tile.rows < kTilesForCore * target.cores;
-    return few_rows || copied ? Shared::columns : Shared::rows;
-  }
-  int64_t panels = (*columns + tile.columns - 1) / tile.columns;
-  if (!rows) {
-    // Panels are shared whatever the batch: so one row must be worth the threads.
-    bool wide = !depth || *depth * *columns >= kProductsOfRow;
-    return wide && panels >= target.cores ? Shared::columns : Shared::rows;
-  }
-  if (copied && panels >= target.cores) return Shared::columns;
-  int64_t row_tiles = (*rows + tile.rows - 1) / tile.rows;
-  double of_columns = balance(panels, target.cores), of_rows = balance(row_tiles, target.cores);
-  return of_columns >= std::min(of_rows, 0.95) ? Shared::columns : Shared::rows;
-}
-
 // One contraction: what its operands, its extents and the machine ask for, and then its loops.
 class ContractionDeriver {
  public:
@@ -348,9 +305,10 @@ class ContractionDeriver {
   // the sums of a tile. Where a block has the rows of one tile, they are not split again.
   void derive_loops(bool rows_outside, const BlockLoops* blocks = nullptr) {
     accumulator_ = op_.name;
-    if (&op_ == &result_) {
+    const bool stores = row_at_ && stores_tile(op_, result_, tile_, *schedule_, target_);
+    if (&op_ == &result_ || stores) {
       accumulator_ = fresh_stage(*schedule_, op_.name + "_acc");
-      y().cache_write(accumulator_);
+      (*schedule_)[op_.name].cache_write(accumulator_);
     }
     std::optional<Axis> m, rows_of_acc;
     if (row_at_) m = result_.axes[*row_at_];
@@ -361,8 +319,9 @@ class ContractionDeriver {
       outside.insert(rows_outside ? outside.end() : outside.begin(), row_loop(*m, tile_, loops_));
     }
     const Axis innermost = outside.front();
-    if (is_one_tile()) outside.insert(outside.begin(), *m);
-    if (is_shifted_tile()) outside.insert(outside.begin(), loops_.row);
+    // Rows that register_tile() does not split, or unroll.
+    const bool has_rows = is_one_tile() || is_shifted_tile() || stores;
+    if (has_rows) outside.insert(outside.begin(), is_one_tile() ? *m : loops_.row);
     if (blocks != nullptr) {
       const bool exact = m->extent().exact_quotient(*blocks->rows).has_value();
       y().split(*m, blocks->block, *m, *blocks->rows,
@@ -372,18 +331,20 @@ class ContractionDeriver {
     for (size_t i = outer_axes_.size(); i-- > 0;) outside.push_back(result_.axes[outer_axes_[i]]);
     const bool exact = op_.shape[column_at_].exact_quotient(tile_.columns).has_value();
     const bool shifted = !packed_ && !masked_ && columns_;
-    if (is_shifted_tile()) {
-      y().split(*m, loops_.tile, loops_.row, tile_.rows, Tail::shift_inwards).unroll(loops_.row);
+    if (has_rows && !is_one_tile()) {
+      y().split(*m, loops_.tile, loops_.row, tile_.rows,
+                is_shifted_tile() ? Tail::shift_inwards : Tail::guard);
+      if (!stores) y().unroll(loops_.row);
     }
-    const bool has_rows = is_one_tile() || is_shifted_tile();
     register_tile(y(), has_rows ? std::nullopt : m, result_.axes[column_at_], tile_, loops_,
                   outside,
                   exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
-    if (is_one_tile()) y().unroll(*m);
+    if (is_one_tile() && !stores) y().unroll(*m);
     // Only the last of many panels has masks.
     if (!exact && !columns_) y().partition(loops_.panel);
     StageSchedule& acc = (*schedule_)[accumulator_];
     accumulate_tile(op_, result_.name, innermost, rows_of_acc, column(), tile_, &acc);
+    if (stores) store_tile(op_, *row_at_, result_.name, innermost, tile_, schedule_);
     const bool is_narrow = tile_.columns < target_.vector_lanes(op_.dtype);
     if ((is_narrow || (tile_.rows == 1 && !packed_)) && has_few_steps(op_)) unroll_steps(&acc);
     if (packed_ && !is_packed_already_) {

@@ -66,6 +66,26 @@ struct ContractionGroup {
   const Op* result;
 };
 
+// How many tiles of rows a core has at least where threads share them.
+inline constexpr int64_t kTilesForCore = 4;
+// What the threads share, if anything: whole outer iterations, panels of columns, or tiles of rows.
+enum class Shared : uint8_t { nothing, outer, columns, rows };
+// `copied`: a panel is copied before its first tile of rows, so it should have them all.
+Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64_t> rows,
+                     std::optional<int64_t> columns, bool has_outer, std::optional<int64_t> outer,
+                     bool copied, const Target& target);
+
+// Whether a tile of sums is stored, and then a loop goes through its rows, since what follows takes
+// a series: LLVM mixes the instructions of several that are unrolled, more of whose values are
+// alive at a time than a target without AVX-512 has registers (`matmul_gelu/1007x128_of_6` of
+// `//benchmarks:fusion_sweep`).
+bool stores_tile(const Op& sums, const Op& result, const RegisterTile& tile,
+                 const Schedule& schedule, const Target& target);
+//   in loop `at` of the result: alloc sums: ..; for rows, unrolled: vectors of what is stored =
+//   sums
+void store_tile(const Op& sums, size_t row_at, const std::string& result, const Axis& at,
+                const RegisterTile& tile, Schedule* schedule);
+
 // False when the contraction has no shape that this strategy covers; then nothing was added.
 bool derive_contraction(const ContractionGroup& group, const Target& target,
                         const DeriveOptions& options, Schedule* schedule);

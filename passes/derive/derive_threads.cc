@@ -79,7 +79,44 @@ double part_of_points(const std::vector<Extent>& points, const std::vector<Exten
   return std::min(static_cast<double>(numbers_in(points)) / all, 1.0);
 }
 
+double balance(int64_t tasks, int64_t cores) {
+  if (tasks == 0) return 0;
+  const int64_t rounded_up = (tasks + cores - 1) / cores * cores;
+  return static_cast<double>(tasks) / static_cast<double>(rounded_up);
+}
+
 }  // namespace
+
+Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64_t> rows,
+                     std::optional<int64_t> columns, bool has_outer, std::optional<int64_t> outer,
+                     bool copied, const Target& target) {
+  std::optional<int64_t> depth = 1;
+  for (const Axis& axis : op.reduction_axes) {
+    auto extent = axis.extent().as_constant();
+    depth = depth && extent ? std::optional<int64_t>(*depth * *extent) : std::nullopt;
+  }
+  bool known = depth && rows && columns && (!has_outer || outer);
+  const bool is_little =
+      known && *depth * *rows * *columns * outer.value_or(1) < products_for_threads(target);
+  if (target.cores < 2 || is_little) return Shared::nothing;
+  if (has_outer && (!outer || *outer >= target.cores)) return Shared::outer;
+  if (!columns) {
+    // Few rows are no work for all threads, however many columns a call brings.
+    const bool few_rows =
+        rows && (*rows + tile.rows - 1) / tile.rows < kTilesForCore * target.cores;
+    return few_rows || copied ? Shared::columns : Shared::rows;
+  }
+  int64_t panels = (*columns + tile.columns - 1) / tile.columns;
+  if (!rows) {
+    // Panels are shared whatever the batch: so one row must be worth the threads.
+    bool wide = !depth || *depth * *columns >= kProductsOfRow;
+    return wide && panels >= target.cores ? Shared::columns : Shared::rows;
+  }
+  if (copied && panels >= target.cores) return Shared::columns;
+  int64_t row_tiles = (*rows + tile.rows - 1) / tile.rows;
+  double of_columns = balance(panels, target.cores), of_rows = balance(row_tiles, target.cores);
+  return of_columns >= std::min(of_rows, 0.95) ? Shared::columns : Shared::rows;
+}
 
 std::vector<Extent> most_points(const std::vector<const Op*>& members) {
   std::vector<Extent> most;

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "dsl/index_arithmetic.h"
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
 
 namespace emulsion {
 namespace {
@@ -226,6 +229,43 @@ void accumulate_tile(const Op& op, const std::string& consumer, const Axis& at,
   const Axis lane(fresh_axis(op, "lane"));
   acc->split(n, n, lane, tile.lanes).vectorize(lane).unroll(n);
   if (m && tile.rows > 1) acc->unroll(*m);
+}
+
+namespace {
+
+// In an operation, or in what it computes inline, up to the sums.
+bool has_series_behind(const Op& sums, const Op& op, const Schedule& schedule) {
+  if (&op == &sums) return false;
+  if (takes_series(op)) return true;
+  const std::vector<OpPtr> read = operands(op);
+  return std::any_of(read.begin(), read.end(), [&](const OpPtr& operand) {
+    return is_inline(schedule, operand->name) && has_series_behind(sums, *operand, schedule);
+  });
+}
+
+}  // namespace
+
+bool stores_tile(const Op& sums, const Op& result, const RegisterTile& tile,
+                 const Schedule& schedule, const Target& target) {
+  constexpr int64_t kFewVectors = 3;  // whose series are unrolled without harm
+  constexpr int64_t kManyRegisters = 32;
+  const int64_t vectors = (tile.columns + tile.lanes - 1) / tile.lanes;
+  return tile.rows > 1 && tile.rows * vectors > kFewVectors &&
+         target.vector_registers() < kManyRegisters && has_series_behind(sums, result, schedule);
+}
+
+void store_tile(const Op& sums, size_t row_at, const std::string& result, const Axis& at,
+                const RegisterTile& tile, Schedule* schedule) {
+  StageSchedule& stored = (*schedule)[sums.name];
+  const Axis& column = sums.axes.back();
+  stored.compute_at(result, at);
+  if (tile.columns > tile.lanes) {
+    const Axis lane(fresh_axis(sums, "lane"));
+    stored.split(column, column, lane, tile.lanes).vectorize(lane).unroll(column);
+  } else {
+    stored.vectorize(column);
+  }
+  stored.unroll(sums.axes[row_at]);
 }
 
 }  // namespace emulsion

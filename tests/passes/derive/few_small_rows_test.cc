@@ -31,7 +31,8 @@ TEST(FewSmallRows, AreComputedAlongTheirElements) {
   EXPECT_FALSE(has(text, "predicate")) << text;
   EXPECT_FALSE(has(text, "partition")) << text;
   EXPECT_TRUE(has(text, "y_exp.vectorize(i1_v)\n")) << text;
-  EXPECT_FALSE(has(text, "y.parallel")) << "fewer than eight rows are no work for threads";
+  EXPECT_TRUE(has(text, "y_long.vectorize(i1_v)\n")) << text;
+  EXPECT_FALSE(has(text, "y_long.parallel")) << "fewer than eight rows are no work for threads";
 }
 
 TEST(FewSmallRows, OfManyStepsAroundAreAcrossThese) {
