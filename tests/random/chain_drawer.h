@@ -77,7 +77,7 @@ class ChainDrawer {
   void by_class();
   Expr place_of_data(const Axes& axes, const Extent& extent);
 
-  // chain_rows.cc: statistics of rows, and windows.
+  // chain_rows.cc: statistics of rows.
   Split draw_split(int rank);
   Known statistic(const Known& x, const Split& split, bool squares);
   void rows();
@@ -85,10 +85,17 @@ class ChainDrawer {
   void norm(const Known& x, const Split& split);
   void draw_rows_step();
   void place_of_greatest();
+
+  // chain_windows.cc
   void window();
+  void stencils();
+  void windows_of(const Known& x, const std::vector<size_t>& dimensions);
+  void pixels();
+  void pixels_of(const Known& x, size_t d);
 
   // chain_products.cc
   void product();
+  void small_matrices();
   void follow_product();
   void layers();
   void attention();

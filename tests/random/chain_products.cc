@@ -106,6 +106,31 @@ void ChainDrawer::follow_product() {
   }
 }
 
+// Of many small squares.
+void ChainDrawer::small_matrices() {
+  const int side = random_.between(2, 4);
+  Shape shape = {draw_extent(), side, side};
+  if (chance(0.3)) shape.insert(shape.begin(), draw_extent());
+  Known x = fresh(dtype_, shape);
+  const Shape& last = values_[current_].shape();
+  const auto rank = last.size();
+  if (rank > 2 && last[rank - 1] == last[rank - 2] &&
+      last[rank - 1].as_constant().value_or(9) < 5) {
+    x = values_[current_];
+    shape = last;
+  }
+  const Known z = fresh(x.tensor.dtype(), shape);
+  const Axes axes = axes_of(shape, "ghijk");
+  const Axis r("r", shape.back());
+  Places left = places_of(axes), right = left;
+  left.back() = r;
+  right[right.size() - 2] = r;
+  if (chance(0.2)) std::swap(right.back(), right[right.size() - 2]);
+  kinds_.insert("product");
+  go_on(computed(axes, reduced(Combiner::sum, {r}, side, times(at(x, left), at(z, right))), {r}));
+  if (chance(0.5)) elements();
+}
+
 // Products one behind another, as the layers of a perceptron.
 void ChainDrawer::layers() {
   Known x = current();
@@ -147,7 +172,7 @@ void ChainDrawer::attention() {
   const Known q = current();
   if (q.rank() < 2) throw DoesNotFit();
   const DType dtype = q.tensor.dtype();
-  Axes axes = axes_of(q.shape(), "ghij");
+  Axes axes = axes_of(q.shape(), "fghij");
   const Axis d("d", axes.back().extent()), i = axes[axes.size() - 2];
   axes.pop_back();
   const Axis j("n", chance(0.5) ? i.extent() : draw_extent());

@@ -64,15 +64,38 @@ std::optional<Walk> draw_walk(size_t dimension, const Extent& extent, RandomNumb
 
 // Sums, maxima or products with a filter of windows along one axis or two.
 void ChainDrawer::window() {
-  Known x = current();
+  const Known x = current();
   if (x.rank() == 0) throw DoesNotFit();
-  const size_t rank = x.shape().size();
-  kinds_.insert("window");
-  std::vector<size_t> dimensions = {static_cast<size_t>(random_.below(x.rank()))};
-  if (rank > 1 && chance(0.4)) {
-    const size_t other = (dimensions[0] + 1) % rank;
-    dimensions.push_back(other);
+  const auto rank = static_cast<size_t>(x.rank());
+  const auto first = static_cast<size_t>(random_.below(x.rank()));
+  const auto other = (first + 1) % rank;
+  windows_of(x, other != first && chance(0.4) ? std::vector{first, other} : std::vector{first});
+  if (chance(0.3)) elements();
+}
+
+// Windows of windows, and now and then something between them.
+void ChainDrawer::stencils() {
+  const Known x = current();
+  if (x.rank() == 0) throw DoesNotFit();
+  // As a rule along the rows or down them, of pixels too.
+  const size_t from = x.rank() > 2 && chance(0.5) ? 1 : 0;
+  std::vector<size_t> dimensions = {from};
+  if (x.rank() > 1 && chance(0.7)) dimensions.push_back(from + 1 < x.shape().size() ? from + 1 : 0);
+  const int count = random_.between(2, 4);
+  for (int i = 0; i < count; ++i) {
+    const Known last = i == 0 ? x : values_.back();
+    if (chance(0.5)) {
+      windows_of(last, {random_.of(dimensions)});
+    } else {
+      windows_of(last, dimensions);
+    }
+    if (chance(0.2)) elements();
   }
+}
+
+void ChainDrawer::windows_of(const Known& x, const std::vector<size_t>& dimensions) {
+  const auto rank = static_cast<size_t>(x.rank());
+  kinds_.insert("window");
   std::vector<Walk> walks;
   Shape shape = x.shape();
   for (const size_t d : dimensions) {
@@ -102,10 +125,13 @@ void ChainDrawer::window() {
   };
   if (chance(0.35)) {  // written out
     Value all;
-    const int most = walks.size() == 1 ? walks[0].taps : 2;
+    const int most = walks.size() == 1 ? walks[0].taps : random_.between(2, 5);
     const bool is_largest = chance(0.2);
     for (int tap = 0; tap < most; ++tap) {
-      Places taps(walks.size(), Expr(tap));
+      Places taps;
+      for (const Walk& walk : walks) {
+        taps.emplace_back(walks.size() == 1 ? tap : random_.below(walk.taps));
+      }
       Value one = element(taps, places_of(axes));
       if (chance(0.3)) one = times(one, number(dtype, random_.between(2, 3)));
       all = tap == 0 ? one : is_largest ? larger(all, one) : plus(all, one);
@@ -155,7 +181,57 @@ void ChainDrawer::window() {
                                           : Combiner::min;
   Value found = reduced(combiner, along, terms, value);
   go_on(computed(axes, found, along));
-  if (chance(0.3)) elements();
+}
+
+// Pixels or planes of a few elements, each made otherwise of all of them, or by turns.
+void ChainDrawer::pixels() {
+  Known x = current();
+  if (x.rank() == 0) throw DoesNotFit();
+  const bool is_last = chance(0.6);
+  const size_t d = is_last ? x.shape().size() - 1 : static_cast<size_t>(random_.below(x.rank()));
+  const auto length = x.shape()[d].as_constant();
+  const DType dtype = x.tensor.dtype();
+  if (!length || *length < 2 || *length > 4) {
+    Shape shape = x.shape();
+    const Extent count(random_.between(2, 4));
+    shape.insert(is_last ? shape.end() : shape.begin(), count);
+    if (shape.size() > 4) throw DoesNotFit();
+    x = fresh(dtype, shape);
+    values_.push_back(x);
+    return pixels_of(x, is_last ? shape.size() - 1 : 0);
+  }
+  pixels_of(x, d);
+}
+
+void ChainDrawer::pixels_of(const Known& x, size_t d) {
+  const DType dtype = x.tensor.dtype();
+  const auto count = static_cast<int>(*x.shape()[d].as_constant());
+  const Axes axes = axes_of(x.shape(), "ijklm");
+  const auto element = [&](int number_of_element) {
+    Places places = places_of(axes);
+    places[d] = number_of_element;
+    return at(x, places);
+  };
+  kinds_.insert("pixels");
+  if (chance(0.3)) {  // one value of each
+    Value all = times(element(0), number(dtype, random_.between(1, 3)));
+    for (int i = 1; i < count; ++i) all = plus(all, times(element(i), number(dtype, i)));
+    Axes kept = axes;
+    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(d));
+    return go_on(computed(kept, all));
+  }
+  Value all;
+  for (int i = 0; i < count; ++i) {
+    Value one = element(random_.below(count));
+    const int terms = random_.between(0, 2);
+    for (int term = 0; term < terms; ++term) {
+      const Value other = element(random_.below(count));
+      one = chance(0.4) ? minus(one, other) : plus(one, times(other, number(dtype, 2)));
+    }
+    if (chance(0.2)) one = element_operation(one, axes);
+    all = i == 0 ? one : chosen(axes[d] == i, one, all);
+  }
+  go_on(computed(axes, all));
 }
 
 }  // namespace emulsion

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kUsualSize = 24;  // of a run-time size, where work is estimated
 constexpr int64_t kMostSize = 131;
 constexpr int kMostValue = 3;  // of an argument that no narrow type has
-constexpr int kMostRank = 4;
+constexpr int kMostRank = 5;
 constexpr double kMostError = 0.01;  // of a value that something else is computed of
 
 int64_t length_of(const Extent& extent, int64_t size) {
@@ -76,7 +76,7 @@ RandomChain ChainDrawer::draw(uint64_t seed_of_arguments) {
     }
   }
   if (values_.size() == 1) {
-    const Axes axes = axes_of(values_[0].shape(), "ijkl");
+    const Axes axes = axes_of(values_[0].shape(), "ijklm");
     go_on(computed(axes, plus(at(values_[0], places_of(axes)), number(dtype_, 1))));
   }
   std::vector<Tensor> outputs = {values_.back().tensor};
@@ -85,7 +85,7 @@ RandomChain ChainDrawer::draw(uint64_t seed_of_arguments) {
     const bool is_there = std::any_of(outputs.begin(), outputs.end(), [&](const Tensor& output) {
       return output.op() == values_[i].tensor.op();
     });
-    if (is_there || !chance(0.15)) continue;
+    if (is_there || values_[i].tensor.op()->kind != OpKind::compute || !chance(0.15)) continue;
     outputs.push_back(values_[i].tensor);
     error = std::max(error, values_[i].error);
   }
@@ -143,9 +143,9 @@ double ChainDrawer::most_terms(const Axes& along) const {
 
 Known ChainDrawer::draw_start() {
   Shape shape;
-  const int rank = random_.between(1, kMostRank);
+  const int rank = random_.between(1, chance(0.85) ? 4 : kMostRank);
   for (int i = 0; i < rank; ++i) shape.push_back(draw_extent());
-  while (steps(axes_of(shape, "ijkl")) > options_.most_steps) shape.pop_back();
+  while (steps(axes_of(shape, "ijklm")) > options_.most_steps) shape.pop_back();
   return fresh(dtype_, shape);
 }
 
@@ -183,7 +183,7 @@ Value ChainDrawer::at(const Known& of, const Places& places) const {
 Known ChainDrawer::computed(const Axes& axes, const Value& body, const Axes& along) {
   Axes all = axes;
   all.insert(all.end(), along.begin(), along.end());
-  if (steps(all) > options_.most_steps || axes.size() > kMostRank + 1) throw DoesNotFit();
+  if (steps(all) > options_.most_steps || axes.size() > kMostRank) throw DoesNotFit();
   if (body.error > kMostError * std::max(1.0, body.bound)) throw DoesNotFit();
   return {compute(fmt::format("y{}", names_++), axes, body.e), body.bound, body.error};
 }
@@ -201,7 +201,7 @@ const Known& ChainDrawer::current() {
 }
 
 void ChainDrawer::draw_step() {
-  switch (random_.below(20)) {
+  switch (random_.below(23)) {
     case 0:
     case 1:
     case 2:
@@ -230,6 +230,12 @@ void ChainDrawer::draw_step() {
       return product();
     case 18:
       return layers();
+    case 19:
+      return stencils();
+    case 20:
+      return pixels();
+    case 21:
+      return small_matrices();
     default:
       return attention();
   }

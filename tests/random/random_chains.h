@@ -23,7 +23,7 @@ struct ChainOptions {
 struct RandomChain {
   ScheduleProgram program;
   // What it has: "run-time size", "rows", "product", "series", "window", "move", "places of data",
-  // "narrow types", "several outputs", "exact".
+  // "pixels", "narrow types", "several outputs", "exact".
   std::set<std::string> kinds;
 };
 
