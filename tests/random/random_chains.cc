@@ -39,6 +39,15 @@ int64_t steps_of(const Graph& graph, const SizeValues& sizes) {
   return most;
 }
 
+bool has_extremes(const Graph& graph) {
+  return std::any_of(graph.ops().begin(), graph.ops().end(), [](const OpPtr& op) {
+    if (op->kind != OpKind::compute) return false;
+    if (op->combiner == Combiner::min || op->combiner == Combiner::max) return true;
+    return any_part(op->body,
+                    [](const Expr& e) { return e->op == ExprOp::min || e->op == ExprOp::max; });
+  });
+}
+
 // Small ones, so that sums of products of sums are exact; of narrow types any.
 TensorValues chain_arguments(const Graph& graph, const SizeValues& sizes, uint64_t seed) {
   TensorValues arguments;
@@ -91,7 +100,8 @@ RandomChain ChainDrawer::draw(uint64_t seed_of_arguments) {
   }
   if (chance(0.3)) std::reverse(outputs.begin(), outputs.end());
   RandomChain chain{ScheduleProgram{"chain", Graph(outputs), {}}, kinds_};
-  chain.program.absolute = error;
+  // The sign of a zero is open where a maximum has both.
+  chain.program.absolute = has_extremes(chain.program.graph) ? std::max(error, 1e-9) : error;
   chain.program.arguments = [seed_of_arguments](const Graph& graph, const SizeValues& sizes) {
     return chain_arguments(graph, sizes, seed_of_arguments);
   };

@@ -15,7 +15,7 @@
 namespace emulsion {
 namespace {
 
-constexpr size_t kWordsCompared = 4;  // of a message: behind these are names and numbers
+constexpr size_t kWordsCompared = 6;  // of the first line of a message, without numbers
 constexpr int kMostTries = 400;
 
 using Lines = std::vector<std::string>;
@@ -32,6 +32,8 @@ std::string text_of(const Lines& lines) {
   for (const std::string& line : lines) text += line + "\n";
   return text;
 }
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 bool starts_with(const std::string& text, const std::string& start) {
   return text.rfind(start, 0) == 0;
@@ -113,12 +115,11 @@ std::vector<Lines> smaller_ones(const Graph& graph) {
   for (size_t i = 1; i < lines.size(); ++i) {
     const std::string& line = lines[i];
     for (size_t at = 0; at < line.size(); ++at) {
-      if (std::isdigit(static_cast<unsigned char>(line[at])) == 0) continue;
+      if (!is_digit(line[at])) continue;
       size_t end = at;
       while (end < line.size() && is_part_of_name(line[end])) ++end;
       const std::string word = line.substr(at, end - at);
-      const bool is_whole = std::all_of(word.begin(), word.end(),
-                                        [](unsigned char c) { return std::isdigit(c) != 0; });
+      const bool is_whole = std::all_of(word.begin(), word.end(), is_digit);
       if ((at == 0 || !is_part_of_name(line[at - 1])) && is_whole && word.size() < 5) {
         numbers.insert(word);
       }
@@ -146,14 +147,12 @@ std::vector<Lines> smaller_ones(const Graph& graph) {
 
 // What a message is about.
 std::string topic_of(const std::string& message) {
-  std::istringstream words(message);
+  std::istringstream words(message.substr(0, message.find('\n')));
   std::string topic, word;
-  for (size_t i = 0; i < kWordsCompared && words >> word; ++i) {
-    if (std::any_of(word.begin(), word.end(),
-                    [](unsigned char c) { return std::isdigit(c) != 0; })) {
-      break;
-    }
+  for (size_t count = 0; count < kWordsCompared && words >> word;) {
+    if (std::any_of(word.begin(), word.end(), is_digit)) continue;
     topic += word + " ";
+    ++count;
   }
   return topic;
 }
@@ -171,7 +170,9 @@ ScheduleProgram smallest_program(const ScheduleProgram& program, const WhatIsWro
   ScheduleProgram smallest = program;
   int tries = 0;
   const auto fails = [&](const ScheduleProgram& part) {
-    return ++tries <= kMostTries && topic_of(wrong_in_child(part, what_is_wrong)) == topic;
+    if (++tries > kMostTries) return false;
+    const std::string wrong = wrong_in_child(part, what_is_wrong);
+    return !wrong.empty() && topic_of(wrong) == topic;
   };
   for (size_t i = 0; i < program.runs.size() && program.runs.size() > 1; ++i) {
     ScheduleProgram one = smallest;
