@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t kUsualSize = 24;  // of a run-time size, where work is estimated
 constexpr int64_t kMostSize = 131;
-constexpr int kMostValue = 3;  // of an argument that no narrow type has
+constexpr int kMostValue = 3;            // of an argument that no narrow type has
+constexpr int64_t kMostOfConstant = 64;  // elements
 constexpr int kMostRank = 5;
 constexpr double kMostError = 0.01;  // of a value that something else is computed of
 
@@ -49,17 +50,21 @@ bool has_extremes(const Graph& graph) {
 }
 
 // Small ones, so that sums of products of sums are exact; of narrow types any.
+TensorValue values_of(DType dtype, const std::vector<int64_t>& shape, uint64_t seed) {
+  auto [low, high] = range_of_arguments(dtype);
+  if (!is_narrow(dtype)) {
+    low = -kMostValue;
+    high = kMostValue;
+  }
+  return random_integers(dtype, shape, seed, low, high);
+}
+
 TensorValues chain_arguments(const Graph& graph, const SizeValues& sizes, uint64_t seed) {
   TensorValues arguments;
   for (const OpPtr& op : graph.arguments()) {
     std::vector<int64_t> shape;
     for (const Extent& extent : op->shape) shape.push_back(extent.evaluate(sizes));
-    auto [low, high] = range_of_arguments(op->dtype);
-    if (!is_narrow(op->dtype)) {
-      low = -kMostValue;
-      high = kMostValue;
-    }
-    arguments[op->name] = random_integers(op->dtype, shape, ++seed, low, high);
+    arguments[op->name] = values_of(op->dtype, shape, ++seed);
   }
   return arguments;
 }
@@ -164,8 +169,17 @@ Known ChainDrawer::fresh(DType dtype, const Shape& shape) {
   const bool is_known = std::all_of(shape.begin(), shape.end(),
                                     [](const Extent& extent) { return extent.is_constant(); });
   const std::string name = fmt::format("x{}", inputs_.size());
-  const Tensor made = is_known && !values_.empty() && chance(0.4) ? weight(name, dtype, shape)
-                                                                  : input(name, dtype, shape);
+  Tensor made;
+  if (is_known && !values_.empty() && chance(0.4)) {
+    const auto count = element_count(shape);
+    std::vector<int64_t> lengths;
+    for (const Extent& extent : shape) lengths.push_back(*extent.as_constant());
+    made = count && *count > 0 && *count <= kMostOfConstant && chance(0.3)
+               ? constant(name, dtype, shape, values_of(dtype, lengths, random_.next()).bytes)
+               : weight(name, dtype, shape);
+  } else {
+    made = input(name, dtype, shape);
+  }
   inputs_.push_back({made, is_narrow(dtype) ? bound_of(dtype) : kMostValue});
   if (is_narrow(dtype)) kinds_.insert("narrow types");
   return inputs_.back();
