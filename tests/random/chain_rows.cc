@@ -184,7 +184,9 @@ void ChainDrawer::draw_rows_step() {
   const Split split = draw_split(x.rank());
   if (kind < 7) return softmax(x, split);
   norm(x, split);
-  if (chance(0.2)) norm(values_.back(), draw_split(values_.back().rank()));
+  if (!chance(0.2)) return;
+  const Known again = values_.back();
+  norm(again, draw_split(again.rank()));
 }
 
 }  // namespace emulsion
