@@ -84,6 +84,7 @@ void ChainDrawer::stencils() {
   const int count = random_.between(2, 4);
   for (int i = 0; i < count; ++i) {
     const Known last = i == 0 ? x : values_.back();
+    if (last.rank() != x.rank()) return;  // of what was between them
     if (chance(0.5)) {
       windows_of(last, {random_.of(dimensions)});
     } else {
