@@ -48,6 +48,7 @@ size_t first_of_series(const RowGroup& group) {
 const Op* stored_for_series(const RowGroup& group) {
   const Op& reader = group.reader();
   if (sums_of(reader) != nullptr || !elements_of_row(reader, group.axes())) return nullptr;
+  if (is_one_in_a_row(reader, group.axes())) return nullptr;  // vectors go across rows, if at all
   const size_t first = first_of_series(group);
   if (first >= reader.members.size()) return nullptr;
   const Op& op = *reader.members[first - 1];

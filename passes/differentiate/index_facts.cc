@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "dsl/condition_facts.h"
@@ -29,6 +30,57 @@ bool never_negative(const Affine& affine, const Expr& e, const AxisExtents& axes
   const bool in_scope = std::all_of(affine.coefficients.begin(), affine.coefficients.end(),
                                     [&](const auto& term) { return axes.count(term.first) > 0; });
   return in_scope && proves_in_bounds(e, largest_value(affine, axes) + Extent(1), axes);
+}
+
+void add_missing(const std::vector<Extent>& extents, std::vector<Extent>* to) {
+  for (const Extent& extent : extents) {
+    if (std::find(to->begin(), to->end(), extent) == to->end()) to->push_back(extent);
+  }
+}
+
+// Extents that have to be at least 1 for the reads within an expression to be legal.
+class Needs {
+ public:
+  const std::vector<Extent>* find(const Expr& e) const {
+    const auto found = e.defined() ? needs_.find(&e.node()) : needs_.end();
+    return found == needs_.end() ? nullptr : &found->second.extents;
+  }
+  void set(const Expr& e, std::vector<Extent> extents) {
+    if (!extents.empty()) needs_[&e.node()] = {e, std::move(extents)};
+  }
+
+ private:
+  struct OfOne {
+    Expr e;  // stays alive
+    std::vector<Extent> extents;
+  };
+  std::unordered_map<const ExprNode*, OfOne> needs_;
+};
+
+bool is_zero(const Expr& e) {
+  return e->op == ExprOp::constant && e->float_value == 0 && e->int_value == 0;
+}
+
+// What one side of a select alone needs stands around that side: where a tensor is empty that it
+// reads, the other side is chosen, and counts.
+Expr with_own_needs(const Expr& e, Needs* needs) {
+  std::vector<Expr> sides = {e->args[1], e->args[2]};
+  for (size_t i = 0; i < 2; ++i) {
+    const std::vector<Extent>*own = needs->find(e->args[1 + i]),
+          *others = needs->find(e->args[2 - i]);
+    if (own == nullptr || is_zero(e->args[2 - i])) continue;
+    std::vector<Extent> shared;
+    for (const Extent& extent : *own) {
+      if (others && std::find(others->begin(), others->end(), extent) != others->end()) {
+        shared.push_back(extent);
+      } else {
+        sides[i] = select(extent_value(extent) > 0, sides[i], constant(e->dtype, 0));
+      }
+    }
+    needs->set(sides[i], shared);
+  }
+  const bool changed = !sides[0].same_as(e->args[1]) || !sides[1].same_as(e->args[2]);
+  return changed ? select(e->args[0], sides[0], sides[1]) : e;
 }
 
 }  // namespace
@@ -105,7 +157,20 @@ std::optional<bool> IndexFacts::decided(const Expr& condition) const {
 }
 
 Expr IndexFacts::settled(const Expr& e, std::vector<Extent>* may_be_empty) const {
-  return transform(e, [&](const Expr& node) { return settled_node(node, may_be_empty); });
+  Needs needs;
+  const Expr result = transform(e, [&](const Expr& node) {
+    std::vector<Extent> own;
+    Expr made = settled_node(node, &own);
+    if (needs.find(made) != nullptr) return made;  // a side
+    if (!made.defined()) made = node->op == ExprOp::select ? with_own_needs(node, &needs) : node;
+    for (const Expr& arg : made->args) {
+      if (const auto* of_arg = needs.find(arg)) add_missing(*of_arg, &own);
+    }
+    needs.set(made, own);
+    return made;
+  });
+  if (const auto* of_all = needs.find(result)) add_missing(*of_all, may_be_empty);
+  return result;
 }
 
 Expr IndexFacts::settled_node(const Expr& e, std::vector<Extent>* may_be_empty) const {

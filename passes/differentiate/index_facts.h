@@ -29,7 +29,8 @@ class IndexFacts {
 
   // The expression with its indices tidied, selects and conditions decided where they can be, and
   // every read clamped that may leave its tensor (where that was, a select or a factor 0 hides it).
-  // `may_be_empty`: extents that have to be at least 1 for a read to be legal.
+  // `may_be_empty`: extents that have to be at least 1 for a read to be legal. What only one side
+  // of a select needs stands around that side.
   Expr settled(const Expr& e, std::vector<Extent>* may_be_empty) const;
 
  private:

@@ -10,8 +10,8 @@
 
 namespace emulsion {
 
-// Calls `check` in child processes. Each number for which it returns a text or ends the process is
-// a failure of the test that says so, and how to run it alone. `check` must not throw.
+// Calls `check` in child processes. Each number for which it returns a text, throws or ends the
+// process is a failure of the test that says so, and how to run it alone.
 void expect_nothing_wrong(const std::vector<int>& numbers, uint64_t seed,
                           const std::function<std::string(int)>& check);
 // Adds that failure.

@@ -10,30 +10,20 @@
 // EMULSION_SCHEDULES how many schedules each has. The tests run a few;
 // //tests/random:all_scheduled_comprehensions_test, by hand, many.
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "bazel/testing/needs.h"
 #include "dsl/graph_text.h"
-#include "dsl/schedule_text.h"
-#include "passes/lower/lower.h"
-#include "tests/random/check_recipe.h"
 #include "tests/random/check_schedule.h"
-#include "tests/random/expect_in_children.h"
 #include "tests/random/level_batches.h"
 #include "tests/random/random_comprehensions.h"
-#include "tests/random/random_schedule.h"
-#include "tests/random/run_in_children.h"
+#include "tests/random/scheduled_programs.h"
 #include "tests/random/test_environment.h"
 
 namespace emulsion {
@@ -43,80 +33,8 @@ constexpr uint64_t kSeed = 20261127;
 constexpr int kGraphs = 360;
 constexpr int kSchedules = 2;         // of each graph
 constexpr int64_t kMostSteps = 6000;  // of one comprehension
-// Of a run: interpreters walk them, several times. What is computed again and again has more.
-constexpr int64_t kMostUops = 200'000;
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
-
-int64_t uops_of(const LoopNest& nest, const std::vector<SizeValues>& runs) {
-  int64_t most = 0;
-  for (const SizeValues& sizes : runs) most = std::max(most, count_uops(nest, sizes).total());
-  return most;
-}
-
-struct Checked {
-  int schedules = 0, too_long = 0, refused = 0;
-  std::map<std::string, int> kinds;  // directives of the schedules
-  std::string failure;
-};
-
-class Case {
- public:
-  Case(uint64_t seed, int index)
-      : program_(random_comprehensions(seed, index, kMostSteps)),
-        target_(level_of(index)),
-        random_(RandomNumbers(~seed ^ (static_cast<uint64_t>(index) << 32)).next()) {}
-
-  Checked run() {
-    const int count = static_cast<int>(number_from("EMULSION_SCHEDULES", kSchedules));
-    for (int i = 0; i < count && result_.failure.empty(); ++i) {
-      options_ = options_of_turn(i);
-      lines_.clear();
-      try {
-        check();
-      } catch (const std::exception& error) {
-        result_.failure = described(error.what());
-      }
-    }
-    return result_;
-  }
-
- private:
-  // One that is drawn, and the same with mistakes.
-  void check() {
-    const Graph& graph = program_.graph;
-    draw_legal_schedule(graph, &random_, &lines_, &result_.refused);
-    announce(described(""));
-    const Schedule schedule = parse_schedule(schedule_text(graph, lines_), graph);
-    if (!is_checked(lower(graph, schedule))) return;
-    check_schedule(program_, lines_, options_, target_);
-    for (const auto& [kind, times] : directive_kinds(graph, lines_)) {
-      result_.kinds[to_string(kind)] += times;
-    }
-    check_mistakes(graph, &random_, &lines_, [&](const LoopNest& nest) {
-      if (is_checked(nest)) check_nest(program_, nest, options_, target_);
-    });
-  }
-
-  bool is_checked(const LoopNest& nest) {
-    const bool is_short = uops_of(nest, program_.runs) <= kMostUops;
-    ++(is_short ? result_.schedules : result_.too_long);
-    return is_short;
-  }
-
-  std::string described(const std::string& what) const {
-    return fmt::format("{}\n{}{}{}{}\n", what, to_string(program_.graph),
-                       schedule_text(program_.graph, lines_),
-                       options_.checked ? "checked, target " : "target ", target_.to_string());
-  }
-
-  const ScheduleProgram program_;
-  const Target target_;
-  RandomNumbers random_;
-  ScheduleLines lines_;
-  CompileOptions options_;
-  Checked result_;
-};
 
 class ScheduledComprehensions : public testing::TestWithParam<std::tuple<int, int>> {
  protected:
@@ -126,36 +44,9 @@ class ScheduledComprehensions : public testing::TestWithParam<std::tuple<int, in
 TEST_P(ScheduledComprehensions, AreComputedAsTheyAreWritten) {
   const auto [level, number_of_batch] = GetParam();
   const std::vector<int> numbers = batch(level, number_of_batch, kGraphs);
-  std::vector<std::function<std::string()>> tasks;
-  tasks.reserve(numbers.size());
-  for (const int number : numbers) {
-    tasks.emplace_back([number] {
-      const Checked checked = Case(base_seed(), number).run();
-      return nlohmann::json({checked.failure, checked.schedules, checked.too_long, checked.refused,
-                             checked.kinds})
-          .dump();
-    });
-  }
-  start_jit();
-  const std::vector<TaskResult> results = run_in_children(tasks);
-  Checked total;
-  for (size_t i = 0; i < results.size(); ++i) {
-    std::string failure = results[i].crash;
-    if (failure.empty()) {
-      const auto values = nlohmann::json::parse(results[i].text);
-      values[0].get_to(failure);
-      total.schedules += values[1].get<int>();
-      total.too_long += values[2].get<int>();
-      total.refused += values[3].get<int>();
-      for (const auto& [kind, count] : values[4].get<std::map<std::string, int>>()) {
-        total.kinds[kind] += count;
-      }
-    }
-    if (!failure.empty()) add_failure_of(base_seed(), numbers[i], failure);
-  }
-  fmt::print("seed {}: {} graphs, {} schedules run, {} too long to be run, {} refusals\n",
-             base_seed(), numbers.size(), total.schedules, total.too_long, total.refused);
-  for (const auto& [kind, count] : total.kinds) fmt::print("{:6} {}\n", count, kind);
+  ScheduledPrograms total = expect_scheduled(numbers, base_seed(), kSchedules, [](int number) {
+    return random_comprehensions(base_seed(), number, kMostSteps);
+  });
   if (std::getenv("EMULSION_GRAPH") != nullptr) return;
   // The least that is tested: of a few graphs some have none of these.
   const auto graphs = static_cast<int>(numbers.size());

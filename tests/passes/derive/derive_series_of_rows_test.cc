@@ -5,7 +5,10 @@
 #include <functional>
 #include <string>
 
+#include "dsl/graph_text.h"
 #include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 
@@ -89,6 +92,25 @@ TEST(DeriveSeriesOfRows, NotWithoutRows) {
   const Tensor x = input("x", f32, {64, 20});
   const std::string text = derived(Graph(tanh(x * 0.5F, "y")), target_of("x86-64-v3", 1));
   EXPECT_EQ(text.find("compute_at"), std::string::npos) << text;
+}
+
+TEST(DeriveSeriesOfRows, NotWhatThereIsOnceInARow) {
+  const Graph graph = parse_graph(
+      "emulsion graph 1\n"
+      "size H\n"
+      "input x: f32[4, H, H]\n"
+      "s[i: 4, j: H] = sum(k: H) x[i, j, k]\n"
+      "c[i: 4, j: H] = select(j >= 9, s[i, j], 1f)\n"
+      "y[i: 4, j: H] = c[i, j] * erf(c[i, j])\n"
+      "output y\n");
+  for (const char* level : kLevels) {
+    const Lowered lowered = run_pipeline(graph, target_of(level, 2));
+    ASSERT_EQ(lowered.grouped.loop_groups().size(), 1u);
+    EXPECT_FALSE(has(to_string(lowered.schedule), "c.compute_at")) << to_string(lowered.schedule);
+    for (const int64_t size : {0, 1, 9, 18}) {
+      EXPECT_TRUE(computes(lowered.nest, graph, {{"H", size}}, 1e-5)) << level << " " << size;
+    }
+  }
 }
 
 // log(sum(exp(x - m))) + m of each row, with the maximum m of the row, or of another function.

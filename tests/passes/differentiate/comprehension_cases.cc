@@ -149,6 +149,13 @@ void add_written_reductions(std::vector<GradientCase>* cases) {
     return select(i < size, x(max(min(i, size - 1), 0)), constant(x.dtype(), 0));
   });
   cases->back().sizes = {{"B", 0}};
+  cases->push_back({"factor_beside_an_empty_one",
+                    [](DType dtype) {
+                      const Tensor x = input("x", dtype, {kBatch}), w = input("w", dtype, {6});
+                      const Expr padded = select(i < kBatch, x(i), constant(dtype, 2));
+                      return GradientProblem{compute("y", {i}, padded * w(i)), {x, w}};
+                    },
+                    {{"B", 0}}});
   add("batch_of_one", {kBatch, 4}, {b, j}, [](const Tensor& x) { return x(b, j) * x(b, j); });
   cases->back().sizes = {{"B", 1}};
   cases->push_back({"distances",
