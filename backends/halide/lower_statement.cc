@@ -393,7 +393,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = transpose_rows(s);
   s = hi::stage_strided_loads(s);
   s = split_vectors(s);
-  s = transpose_parts(s);
+  s = transpose_parts(s, !target.has_feature(Halide::Target::AVX512_Skylake));
   s = trim_guarded(s);
   s = hi::rebase_loops_to_zero(s);
   s = hi::hoist_loop_invariant_if_statements(s);
