@@ -15,17 +15,23 @@ class Place {
  public:
   explicit Place(const hi::Store& store) : store_(store) {}
 
+  // Whether what is stored there changes neither.
+  bool stays() const {
+    return loads_nothing_else(store_.index, false) && loads_nothing_else(store_.predicate, false);
+  }
+
+  // Whether a statement stores there alone, and loads nothing else of that memory.
   bool is_of(const Stmt& statement) const {
     if (const auto* op = statement.as<hi::Store>()) {
       return op->name == store_.name && hi::equal(op->index, store_.index) &&
-             hi::equal(op->predicate, store_.predicate) && is_all_that_is_loaded(op->value);
+             hi::equal(op->predicate, store_.predicate) && loads_nothing_else(op->value);
     }
     if (const auto* op = statement.as<hi::Block>()) return is_of(op->first) && is_of(op->rest);
     if (const auto* op = statement.as<hi::LetStmt>()) {
-      return is_all_that_is_loaded(op->value) && is_of(op->body);
+      return loads_nothing_else(op->value) && is_of(op->body);
     }
     const auto* op = statement.as<hi::IfThenElse>();
-    return op != nullptr && is_all_that_is_loaded(op->condition) && is_of(op->then_case) &&
+    return op != nullptr && loads_nothing_else(op->condition) && is_of(op->then_case) &&
            (!op->else_case.defined() || is_of(op->else_case));
   }
 
@@ -36,21 +42,23 @@ class Place {
   }
 
  private:
-  // Of that memory.
-  bool is_all_that_is_loaded(const Halide::Expr& value) const {
+  // Of that memory; `may_load_it`: what is there may be loaded.
+  bool loads_nothing_else(const Halide::Expr& value, bool may_load_it = true) const {
     struct Loads : hi::IRGraphVisitor {
       using hi::IRGraphVisitor::visit;
-      explicit Loads(const Place& place) : place(place) {}
       void visit(const hi::Load* op) override {
         hi::IRGraphVisitor::visit(op);
-        all = all && (op->name != place.store_.name || place.is_loaded_by(*op));
+        const bool is_it = may_load_it && place->is_loaded_by(*op);
+        holds = holds && (op->name != place->store_.name || is_it);
       }
-      const Place& place;
-      bool all = true;
+      const Place* place = nullptr;
+      bool may_load_it = true, holds = true;
     };
-    Loads loads(*this);
+    Loads loads;
+    loads.place = this;
+    loads.may_load_it = may_load_it;
     value.accept(&loads);
-    return loads.all;
+    return loads.holds;
   }
 
   const hi::Store& store_;
@@ -112,7 +120,7 @@ class MaskedSums : public hi::IRMutator {
     if (store == nullptr || hi::is_const_one(store->predicate)) return end;
     if (store->value.type().bits() < 8) return end;  // has no bytes of its own
     const Place place(*store);
-    if (!place.is_of(all[first])) return end;
+    if (!place.stays() || !place.is_of(all[first])) return end;
     while (end < all.size() && place.is_of(all[end])) ++end;
     return end;
   }
