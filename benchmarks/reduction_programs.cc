@@ -76,6 +76,30 @@ SmallProgram sum_columns_run_time_program() {
           {{"R", kRows}, {"C", kColumns}}};
 }
 
+// Of a few matrices, one behind another; all extents are run-time sizes.
+SmallProgram sum_first_axis_program() {
+  constexpr int kMatrices = 20, kFew = 30, kShort = 50;
+  const Tensor x = input("x", f32, {Extent::size("M"), Extent::size("R"), Extent::size("C")});
+  return {"sum_first_axis_run_time",
+          Graph(sum(x, {0}, false, "y")),
+          [](KernelValues& v) {
+            plain_sum_columns(kMatrices, kFew * kShort, v.data<float>("x"), v.data<float>("y"));
+          },
+          {{"M", kMatrices}, {"R", kFew}, {"C", kShort}}};
+}
+
+// The most of each column of some matrices of 16-bit numbers.
+SmallProgram max_middle_axis_program() {
+  constexpr int kMatrices = 40, kFew = 25, kShort = 60;
+  const Tensor x = input("x", i16, {Extent::size("M"), Extent::size("R"), Extent::size("C")});
+  return {"max_middle_axis_run_time",
+          Graph(reduce_max(x, {1}, false, "y")),
+          [](KernelValues& v) {
+            plain_max_middle(kMatrices, kFew, kShort, v.data<int16_t>("x"), v.data<int16_t>("y"));
+          },
+          {{"M", kMatrices}, {"R", kFew}, {"C", kShort}}};
+}
+
 // Of each place of pictures; numbers, or run-time sizes.
 SmallProgram channel_means_program(const std::string& name, const Extent& pictures,
                                    const Extent& height, const Extent& width,
@@ -311,6 +335,8 @@ std::vector<SmallProgram> reduction_programs() {
           sum_bytes_program(),
           sum_columns_program(),
           sum_columns_run_time_program(),
+          sum_first_axis_program(),
+          max_middle_axis_program(),
           channel_means_program("channel_means", kPictures, kSide, kSide, {}),
           channel_means_program("channel_means_run_time", pictures, height, width,
                                 {{"B", kPictures}, {"H", kSide}, {"W", kSide}}),

@@ -15,6 +15,7 @@
 #include "backends/halide/llvm_options.h"
 #include "backends/halide/masked_places.h"
 #include "backends/halide/masked_stores.h"
+#include "backends/halide/masked_sums.h"
 #include "backends/halide/nan_bits.h"
 #include "backends/halide/narrow_masks.h"
 #include "backends/halide/one_step_loops.h"
@@ -350,10 +351,15 @@ Stmt trim_guarded(const Stmt& statement) {
 
 // Of the smallest elements of which the instruction set has masks: a masked load of others is a
 // branch for each lane.
+constexpr int kNoMasks = 1024;
 int least_masked_bits(const Halide::Target& target) {
-  constexpr int kNone = 1024;
   if (target.has_feature(Halide::Target::AVX512_Skylake)) return 8;
-  return target.has_feature(Halide::Target::AVX) ? 32 : kNone;
+  return target.has_feature(Halide::Target::AVX) ? 32 : kNoMasks;
+}
+
+// The same of stores. Those of AVX take some processors as long as a dozen whole ones.
+int least_masked_bits_to_store(const Halide::Target& target) {
+  return target.has_feature(Halide::Target::AVX512_Skylake) ? 8 : kNoMasks;
 }
 
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
@@ -387,16 +393,17 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = transpose_rows(s);
   s = hi::stage_strided_loads(s);
   s = split_vectors(s);
-  s = transpose_parts(s);
+  s = transpose_parts(s, !target.has_feature(Halide::Target::AVX512_Skylake));
   s = trim_guarded(s);
   s = hi::rebase_loops_to_zero(s);
   s = hi::hoist_loop_invariant_if_statements(s);
   s = hi::inject_early_frees(s);
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_small_allocations(s);
+  s = keep_masked_sums(s);
   s = load_whole_vectors(s, least_bits, elements);
   s = define_masked_places(s);
-  s = store_masked_parts(s, least_bits);
+  s = store_masked_parts(s, least_masked_bits_to_store(target));
   s = narrow_masks(s);
   s = NamesInFront().mutate(s);
   s = hi::common_subexpression_elimination(s);

@@ -2,7 +2,7 @@
 #define EMULSION_BACKENDS_HALIDE_MASKED_STORES_H_
 
 // Stores of the first lanes of a vector, as at the end of a row, where the vector unit cannot mask
-// elements so small: each lane would be a branch and a store.
+// elements so small, so that each lane would be a branch and a store, or takes long for it.
 
 #include "Halide.h"
 
@@ -19,7 +19,7 @@ namespace emulsion {
 //               ..
 //
 // Other masks and lanes that are no power of two stay. `least_bits`: of the smallest elements that
-// the vector unit can mask.
+// the vector unit masks well.
 Halide::Internal::Stmt store_masked_parts(const Halide::Internal::Stmt& statement, int least_bits);
 
 }  // namespace emulsion

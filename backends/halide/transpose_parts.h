@@ -5,7 +5,7 @@
 // (the parts of quaternions). LLVM puts the lanes of each in order, which takes more and slower
 // shuffles of registers of several times 128 bits than to transpose within each 128 bits. What is
 // computed lane by lane needs no order: the lanes of all are in that of the transposition, which
-// the last one undoes. Of two interleaved vectors the order costs nothing.
+// the last one undoes. The same of two (complex numbers), whose order costs nothing with AVX-512.
 
 #include <vector>
 
@@ -17,7 +17,8 @@ namespace emulsion {
 // element at `at` of each.
 Halide::Expr column(const std::vector<Halide::Expr>& rows, int at);
 
-Halide::Internal::Stmt transpose_parts(const Halide::Internal::Stmt& statement);
+// `of_two`: of two interleaved vectors, too.
+Halide::Internal::Stmt transpose_parts(const Halide::Internal::Stmt& statement, bool of_two);
 
 }  // namespace emulsion
 

@@ -127,6 +127,19 @@ EMULSION_BEST_INSTRUCTIONS void plain_max_rows(int64_t rows, int64_t columns,
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_max_middle(int64_t parts, int64_t rows, int64_t columns,
+                                                 const int16_t* __restrict x,
+                                                 int16_t* __restrict y) {
+  std::fill_n(y, parts * columns, std::numeric_limits<int16_t>::min());
+  for (int64_t p = 0; p < parts; ++p) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) {
+        y[p * columns + c] = std::max(y[p * columns + c], x[(p * rows + r) * columns + c]);
+      }
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_buckets(int64_t values, int64_t borders,
                                               const float* __restrict x,
                                               const float* __restrict border,

@@ -21,6 +21,8 @@ void plain_channel_means(int64_t pictures, int64_t channels, int64_t places, con
                          float* y);
 // y[r] = max over c of x[r, c].
 void plain_max_rows(int64_t rows, int64_t columns, const float* x, float* y);
+// y[p, c] = max over r of x[p, r, c].
+void plain_max_middle(int64_t parts, int64_t rows, int64_t columns, const int16_t* x, int16_t* y);
 // y[i] = how many of the borders x[i] is above.
 void plain_buckets(int64_t values, int64_t borders, const float* x, const float* border,
                    int32_t* y);

@@ -224,7 +224,8 @@ class Partitioner : public NestMutator {
 
   NodePtr mutate_loop(const NodePtr& node, const Loop& loop) override {
     const bool in_order = loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel;
-    if (!in_order || !asked_(loop)) return with_inside(node, loop);
+    const bool may_be_cut = !in_edge_ || is_innermost_sum(loop);
+    if (!in_order || !asked_(loop) || !may_be_cut) return with_inside(node, loop);
     Block block;
     for (const LoopPiece& piece : split_at_choices(nest_, around_, loop)) {
       add_parts(make_node(piece.loop), piece.loop, piece.past, &block);
@@ -245,7 +246,11 @@ class Partitioner : public NestMutator {
     }
     if (parts->first_edge) block->children.push_back(make_node(*parts->first_edge));
     block->children.push_back(with_inside(make_node(parts->interior), parts->interior));
-    for (const Loop& edge : parts->last_edges) block->children.push_back(make_node(edge));
+    const bool is_inside_edge = std::exchange(in_edge_, true);
+    for (const Loop& edge : parts->last_edges) {
+      block->children.push_back(with_inside(make_node(edge), edge));
+    }
+    in_edge_ = is_inside_edge;
   }
 
   NodePtr with_inside(const NodePtr& node, const Loop& loop) {
@@ -292,7 +297,8 @@ class Partitioner : public NestMutator {
     if (starts_inside && ends_inside) return parts;
     Interior everywhere(nest_, around_, loop);  // what the edges, too, can do without
     everywhere.steps.keep(loop.min, past);
-    const NodePtr edge = without_marks(everywhere.mutate(loop.body));
+    const NodePtr marked = everywhere.mutate(loop.body);
+    const NodePtr edge = without_marks(marked, [](const Loop&) { return false; });
     if (!starts_inside) {
       parts.first_edge = part(edge, loop.min, difference(least_of(first, past), loop.min));
     }
@@ -302,7 +308,8 @@ class Partitioner : public NestMutator {
       parts.last_edges.push_back(part(edge, rest, steps_between(rest, past)));
       return parts;
     }
-    const NodePtr ended = end_at_domains(nest_, edge, loop.variable(), rest);
+    const NodePtr ended =
+        end_at_domains(nest_, without_marks(marked, is_innermost_sum), loop.variable(), rest);
     std::vector<ShorterLoops> shorter;
     if (auto vectors = shorten_vectors(nest_, ended, loop.variable(), rest)) {
       shorter.push_back(*std::move(vectors));
@@ -327,11 +334,25 @@ class Partitioner : public NestMutator {
     return parts;
   }
 
-  static NodePtr without_marks(const NodePtr& node) {
+  // Of the rows that are combined the last few are often a good part of all. So the loop over
+  // vectors of them is partitioned, too: no other loop is in it, and little is written once more.
+  static bool is_innermost_sum(const Loop& loop) {
+    return loop.part == Part::update && !any_node(*loop.body, [](const Node& node) {
+             const Loop* inner = node.as<Loop>();
+             const bool is_at_once = inner && (inner->kind == LoopKind::vectorized ||
+                                               inner->kind == LoopKind::unrolled);
+             return inner ? !is_at_once : node.as<Alloc>() || node.as<HoistedAlloc>();
+           });
+  }
+
+  static NodePtr without_marks(const NodePtr& node, bool (*keeps)(const Loop&)) {
     NodePtr inside;
-    with_stack_room([&] { inside = change_children(node, without_marks); });
+    with_stack_room([&] {
+      inside =
+          change_children(node, [&](const NodePtr& child) { return without_marks(child, keeps); });
+    });
     const Loop* loop = inside->as<Loop>();
-    if (!loop || !loop->partition) return inside;
+    if (!loop || !loop->partition || keeps(*loop)) return inside;
     Loop unmarked = *loop;
     unmarked.partition = false;
     return make_node(std::move(unmarked));
@@ -340,6 +361,7 @@ class Partitioner : public NestMutator {
   const LoopNest& nest_;
   const std::function<bool(const Loop&)> asked_;
   std::vector<const Loop*> around_;
+  bool in_edge_ = false;  // a last one
 };
 
 // Without prefetches of what nothing inside a loop reads any more: another side of a select is

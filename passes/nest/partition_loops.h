@@ -22,8 +22,9 @@
 namespace emulsion {
 
 // Every serial and parallel loop that is marked. The parts are one right after another, in order,
-// and no longer marked; what is inside an edge is left as it is, but that producers end with their
-// domain in a last edge of one step (end_at_domains.h). Where the bounds of the interior depend on
+// and no longer marked; what is inside an edge is left as it is, but that in a last edge of one
+// step producers end with their domain (end_at_domains.h), and the innermost loops of sums, which
+// may be over vectors, are partitioned, too. Where the bounds of the interior depend on
 // run-time sizes it may be empty, and so may the edges. A loop in which no guard and no clamp can
 // be spared, and no select decided, comes back unchanged, as the same node.
 LoopNest partition_loops(const LoopNest& nest);

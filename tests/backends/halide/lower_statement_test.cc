@@ -36,12 +36,29 @@ struct VectorLoads : hi::IRVisitor {
   }
 };
 
-VectorLoads loads_of(const LoopNest& nest, const char* target) {
+// How they are stored.
+struct VectorStores : hi::IRVisitor {
+  using hi::IRVisitor::visit;
+  int whole = 0, masked = 0;
+
+  void visit(const hi::Store* op) override {
+    hi::IRVisitor::visit(op);
+    if (op->value.type().lanes() < 2) return;
+    ++(hi::is_const_one(op->predicate) ? whole : masked);
+  }
+};
+
+template <typename Visitor>
+Visitor visited(const LoopNest& nest, const char* target) {
   const Halide::Module module = kernel_module(nest, "kernel", kernel_target(Target::parse(target)),
                                               Halide::LinkageType::ExternalPlusArgv, {});
-  VectorLoads loads;
-  for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&loads);
-  return loads;
+  Visitor visitor;
+  for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&visitor);
+  return visitor;
+}
+
+VectorLoads loads_of(const LoopNest& nest, const char* target) {
+  return visited<VectorLoads>(nest, target);
 }
 
 VectorLoads loads_of(const Tensor& y, const char* target) {
@@ -91,6 +108,28 @@ TEST(LowerStatement, TheEndsOfRowsThatAreSummedUpTogetherAreLoadedUnderMasks) {
       EXPECT_GT(loads.dense, 0) << target;
     }
   }
+}
+
+// A masked store of AVX takes some processors as long as a dozen others.
+TEST(LowerStatement, TheEndOfARowIsStoredInPartsWhereMaskedStoresTakeLong) {
+  for (DType type : {f32, f64, i32}) {
+    const Graph graph(relu(input("x", type, {Extent::size("W")})));
+    const auto stores_for = [&](const char* target) {
+      return visited<VectorStores>(run_pipeline(graph, Target::parse(target)).nest, target);
+    };
+    const VectorStores parts = stores_for("x86-64-v3,cores=1");
+    const VectorStores masked = stores_for("x86-64-v4,cores=1");
+    EXPECT_EQ(parts.masked, 0);
+    EXPECT_GT(parts.whole, masked.whole);
+    EXPECT_GT(masked.masked, 0);
+  }
+}
+
+// What is at the end of a row of sums is loaded once for all rows that are added at a time.
+TEST(LowerStatement, SumsUnderAMaskAreKeptWhileRowsAreAdded) {
+  const Graph graph(sum(input("x", f32, {16, Extent::size("W")}), {0}));
+  const LoopNest nest = run_pipeline(graph, Target::parse("x86-64-v4,cores=1")).nest;
+  EXPECT_EQ(visited<VectorStores>(nest, "x86-64-v4,cores=1").masked, 2);  // the zeros, and the sums
 }
 
 // AVX-512 masks bytes, too.

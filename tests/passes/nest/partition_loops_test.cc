@@ -291,6 +291,45 @@ for y.i in 3
 )");
 }
 
+// The last rows are a good part of few. What is no sum stays whole in its edges.
+TEST(PartitionLoops, PartitionsTheInnermostLoopOfSumsInTheLastEdge) {
+  const Axis r("r", B), c("c", Extent::size("C")), ro("ro"), ri("ri"), co("co"), ci("ci");
+  const Tensor x = input("x", f32, {B, c.extent()});
+  const auto split = [&](const Tensor& y) {
+    Schedule schedule(y);
+    schedule["y"]
+        .split(r, ro, ri, 4, Tail::guard)
+        .split(c, co, ci, 4, Tail::predicate)
+        .reorder({ci, ri, co, ro})
+        .vectorize(ci)
+        .unroll(ri)
+        .partition(ro)
+        .partition(co);
+    return schedule;
+  };
+  const auto loops_over_columns = [](const LoopNest& nest, Part part) {
+    int count = 0;
+    for_each_node(*nest.root, [&](const Node& node) {
+      const Loop* loop = node.as<Loop>();
+      if (loop && loop->axis == "co" && loop->part == part) ++count;
+    });
+    return count;
+  };
+  const Schedule sums = split(compute("y", {c}, sum(r, x(r, c))));
+  const LoopNest nest = lowered(sums);
+  EXPECT_EQ(loops_over_columns(nest, Part::update), 4) << to_string(nest);
+  const std::string text = tree_of(nest), edge = text.substr(text.rfind("for y.ro"));
+  EXPECT_NE(edge.find("if r < B\n"), std::string::npos) << text;
+  EXPECT_NE(edge.find("if r < B and c < C"), std::string::npos) << text;
+  for (const int64_t rows : {0, 3, 4, 9}) {
+    for (const int64_t columns : {0, 3, 4, 9}) {
+      EXPECT_TRUE(computes(nest, sums.graph(), {{"B", rows}, {"C", columns}})) << rows;
+    }
+  }
+  const LoopNest points = lowered(split(compute("y", {r, c}, x(r, c) * 2.0F)));
+  EXPECT_EQ(loops_over_columns(points, Part::pure), 3) << to_string(points);
+}
+
 TEST(PartitionLoops, TakesTheShiftOutOfThePoint) {
   const LoopNest nest = partition_loops(lowered(doubled(10, Tail::shift_inwards)), {"y.io"});
   EXPECT_EQ(tree_of(nest), R"(for y.io in 2
