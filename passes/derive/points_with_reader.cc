@@ -96,6 +96,8 @@ class Finder {
       }
     }
     if (without_axis(points->reader->shape, planes) != op.shape) return false;
+    // What is stored whole has the axes of the loops around it, one after another.
+    if (planes.value_or(0) > 0 && readers_.only_readers(op) == nullptr) return false;
     const bool are_at_place = std::all_of(reading.begin(), reading.end(), [&](const Op* reader) {
       return reads_at_place(op, *reader, reader == points->reader ? planes : std::nullopt);
     });

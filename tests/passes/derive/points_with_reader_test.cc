@@ -97,6 +97,24 @@ TEST(PointsWithReader, NotWhatOneReads) {
   EXPECT_EQ(found(Graph(sub(x, m, "w"))), "") << "one expression";
 }
 
+// Of planes in front of the rows, and of such between them: of an output, and of what two read.
+TEST(PointsWithReader, NotAnOutputWithPlanesBetweenItsAxes) {
+  const Axis i("i", kSize), r("r", 2), c("c", 64);
+  const Tensor x = input("x", f32, {kSize, 64}), z = input("z", f32, {2, 64});
+  const Tensor y = compute("y", {i, c}, 2.0F * x(i, c));
+  const Graph in_front({y, compute("next", {r, i, c}, y(i, c) + z(r, c))});
+  const Graph between({y, compute("next", {i, r, c}, y(i, c) + z(r, c))});
+  EXPECT_EQ(found(in_front), "next: y");
+  EXPECT_EQ(found(between), "");
+  const Tensor v = compute("v", {i, c}, y(i, c) * y(i, c));
+  const Graph of_two(compute("next", {i, r, c}, y(i, c) + v(i, c) * z(r, c)));
+  for (const Graph* graph : {&in_front, &between, &of_two}) {
+    for (const char* level : kLevels) {
+      EXPECT_TRUE(derives(*graph, target_of(level, 2))) << level;
+    }
+  }
+}
+
 TEST(PointsWithReader, NotWhatIsDone) {
   const Graph graph = fuse_epilogues(momentum({kSize}));
   for (const char* done : {"m", "w"}) {
