@@ -144,12 +144,13 @@ TEST(MaskedSums, WhatStaysAsItIs) {
   };
   const Expr all = hi::const_true(kLanes), rows = hi::Variable::make(Halide::Int(32), "rows");
   const Expr other = hi::LT::make(at(0), hi::Broadcast::make(kCount + 1, kLanes));
-  stays({add_row(0, all), add_row(1, all)});         // no mask: LLVM does it
-  stays({add_row(0), add_row(1, other)});            // another mask
-  stays({add_row(0), store(12, load("y", 12))});     // another place
-  stays({add_row(0), store(8, load("y", 9))});       // loads another place
-  stays({store(8, load("y", 9)), add_row(1)});       // the first one does
-  stays({where(rows > 1, add_row(0)), add_row(1)});  // the first one may not store
+  stays({add_row(0, all), add_row(1, all)});            // no mask: LLVM does it
+  stays({add_row(0), add_row(1, other)});               // another mask
+  stays({add_row(0), store(8, load("x", 16), other)});  // and nothing loaded
+  stays({add_row(0), store(12, load("y", 12))});        // another place
+  stays({add_row(0), store(8, load("y", 9))});          // loads another place
+  stays({store(8, load("y", 9)), add_row(1)});          // the first one does
+  stays({where(rows > 1, add_row(0)), add_row(1)});     // the first one may not store
   const Expr own = hi::LT::make(load("y", 8, all), hi::Broadcast::make(kCount, kLanes));
   stays({add_row(0, own), add_row(1, own)});  // what is stored changes the mask
   stays({add_row(0), hi::Evaluate::make(load("y", 9)), add_row(1)});  // between them, too
