@@ -319,10 +319,17 @@ bool fills_vectors(int64_t steps, int64_t lanes) {
 // Of rows of a run-time number whose elements are all computed in one way: a row in each lane where
 // these fill a vector, of which the last one starts earlier. Of fewer, vectors go across the steps
 // of the axis around, if that fills them; else along the rows, several steps at a time. False where
-// these ways have not the same stages; then nothing was added.
+// rows have no vectors along them, or these ways have not the same stages; then nothing was added.
 bool derive_few_or_many(const RowGroup& group, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(group.reader());
   const int64_t lanes = lanes_apart(reader, target);
+  const std::optional<Extent> steps = steps_around(group);
+  const std::optional<int64_t> known = steps ? steps->as_constant() : std::nullopt;
+  const bool is_across_steps = known && fills_vectors(*known, lanes);
+  const bool has_vectors = std::all_of(
+      group.members.begin(), group.members.end(),
+      [&](const RowGroup::Member& member) { return has_vectors_in_rows(member, target); });
+  if (!is_across_steps && !has_vectors) return false;
   std::vector<AlternativeWay> ways;
   const auto add_way = [&](const std::string& suffix, const Extent& many) {
     ways.push_back(
@@ -332,8 +339,6 @@ bool derive_few_or_many(const RowGroup& group, const Target& target, Schedule* s
   derive_rows_in_each_lane(group, Expr(), target, &ways.back().schedule, true);
   Schedule otherwise = schedule->without_directives();
   RowGroup few = group;
-  const std::optional<Extent> steps = steps_around(group);
-  const std::optional<int64_t> known = steps ? steps->as_constant() : std::nullopt;
   if (steps) {
     few.most_in_step = lanes - 1;
   } else {
@@ -343,7 +348,7 @@ bool derive_few_or_many(const RowGroup& group, const Target& target, Schedule* s
     add_way("_apart", *steps);
     derive_rows_in_each_lane(few, Expr(), target, &ways.back().schedule, true);
   }
-  if (known && fills_vectors(*known, lanes)) {
+  if (is_across_steps) {
     derive_rows_in_each_lane(few, Expr(), target, &otherwise);
   } else {
     derive_rows(few, target, &otherwise);

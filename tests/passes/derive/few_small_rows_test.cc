@@ -76,6 +76,16 @@ TEST(FewSmallRows, HaveOneWayWhereOthersAreStored) {
   EXPECT_TRUE(has(text, "y.split(i0, tile, lane, 8, predicate)\n")) << text;
 }
 
+// No vectors lie along seven elements, or along none, of which sums are 0.
+TEST(FewSmallRows, HaveOneWayWhereTheyFillNoVector) {
+  const Tensor x = input("x", f32, {kRows, 13}), none = input("none", f32, {kRows, 0});
+  const Graph of_none(x + sum(none, {-1}, true) - reduce_max(x, {-1}, true));
+  EXPECT_FALSE(has(text_of(of_none), "_across"));
+  EXPECT_TRUE(derives(of_none, target_of("x86-64-v3", 1), {0, 1, 7, 8, 17}, 1e-5));
+  EXPECT_FALSE(has(text_of(softmaxes({kRows, 7})), "_across"));
+  EXPECT_FALSE(has(text_of(softmaxes({Extent::size("N"), kRows, 7})), "_across"));
+}
+
 TEST(FewSmallRows, AreRight) {
   const Tensor x = input("x", f32, {kRows, 7}), cube = input("c", f32, {10, kRows, 9}),
                many = input("m", f32, {23, kRows, 5});
