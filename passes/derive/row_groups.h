@@ -44,9 +44,6 @@ struct RowGroup {
   // The most rows that the last axis that says which row has, where these are few, and several
   // steps of the axis before it are computed at a time (few_rows_in_step()); 0 of others.
   int64_t most_in_step = 0;
-  // Whether that axis is known to have fewer rows than would be computed at a time, a run-time
-  // number: then one is.
-  bool are_few = false;
 
   const Op& reader() const { return *members.front().op; }
   bool is_read_outside(const Member& member) const {

@@ -302,72 +302,12 @@ double rows_of_vector(const RowGroup& group, const Target& target) {
   return static_cast<double>(rows) / static_cast<double>(vectors);
 }
 
-// The axis around the last one that says which row; nothing where that is one step, or none.
-std::optional<Extent> steps_around(const RowGroup& group) {
-  const std::vector<size_t>& axes = group.axes();
-  if (axes.size() < 2) return std::nullopt;
-  const Extent& steps = group.reader().shape[axes[axes.size() - 2]];
-  return steps == Extent(1) ? std::nullopt : std::optional(steps);
-}
-
-// Whether vectors along so many steps have few lanes without one.
-bool fills_vectors(int64_t steps, int64_t lanes) {
-  const int64_t of_vectors = (steps + lanes - 1) / lanes * lanes;
-  return 4 * steps >= 3 * of_vectors;
-}
-
-// Of rows of a run-time number whose elements are all computed in one way: a row in each lane where
-// these fill a vector, of which the last one starts earlier. Of fewer, vectors go across the steps
-// of the axis around, if that fills them; else along the rows, several steps at a time. False where
-// rows have no vectors along them, or these ways have not the same stages; then nothing was added.
-bool derive_few_or_many(const RowGroup& group, const Target& target, Schedule* schedule) {
-  const Op& reader = result_of(group.reader());
-  const int64_t lanes = lanes_apart(reader, target);
-  const std::optional<Extent> steps = steps_around(group);
-  const std::optional<int64_t> known = steps ? steps->as_constant() : std::nullopt;
-  const bool is_across_steps = known && fills_vectors(*known, lanes);
-  const bool has_vectors = std::all_of(
-      group.members.begin(), group.members.end(),
-      [&](const RowGroup::Member& member) { return has_vectors_in_rows(member, target); });
-  if (!is_across_steps && !has_vectors) return false;
-  std::vector<AlternativeWay> ways;
-  const auto add_way = [&](const std::string& suffix, const Extent& many) {
-    ways.push_back(
-        {suffix, extent_value(many) >= int_constant(lanes), schedule->without_directives()});
-  };
-  add_way("_across", reader.shape[group.axes().back()]);
-  derive_rows_in_each_lane(group, Expr(), target, &ways.back().schedule, true);
-  Schedule otherwise = schedule->without_directives();
-  RowGroup few = group;
-  if (steps) {
-    few.most_in_step = lanes - 1;
-  } else {
-    few.are_few = true;
-  }
-  if (steps && !known) {
-    add_way("_apart", *steps);
-    derive_rows_in_each_lane(few, Expr(), target, &ways.back().schedule, true);
-  }
-  if (is_across_steps) {
-    derive_rows_in_each_lane(few, Expr(), target, &otherwise);
-  } else {
-    derive_rows(few, target, &otherwise);
-  }
-  if (!inline_the_same(ways.front().schedule, otherwise)) return false;
-  add_ways(reader, ways, otherwise, schedule);
-  return true;
-}
-
 void derive_in_lanes(const RowGroup& group, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(group.reader());
-  const bool may_have_ways = !keeps_any(group) && can_have_ways(reader, *schedule);
-  const bool is_known = reader.shape[group.axes().back()].is_constant();
-  if (may_have_ways && !is_known && !differs(group) &&
-      derive_few_or_many(group, target, schedule)) {
-    return;
-  }
   const std::optional<FewRows> few = few_rows_in_step(group, target, lanes_apart(reader, target));
-  if (!few || !may_have_ways) return derive_rows_in_each_lane(group, Expr(), target, schedule);
+  if (!few || keeps_any(group) || !can_have_ways(reader, *schedule)) {
+    return derive_rows_in_each_lane(group, Expr(), target, schedule);
+  }
   AlternativeWay way{"_apart", few->condition, schedule->without_directives()};
   derive_rows_in_each_lane(few->group, Expr(), target, &way.schedule);
   Schedule otherwise = schedule->without_directives();
