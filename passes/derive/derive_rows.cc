@@ -369,7 +369,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     few = loops.back();
     loops.pop_back();
   }
-  const bool has_threads = !in_blocks && wakes_threads(group, target);
+  const bool is_little = group.are_few && loops.size() == 1;
+  const bool has_threads = !in_blocks && !is_little && wakes_threads(group, target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
   Axis row = loops.back();
   const bool in_parts = in_blocks && blocks->rows;

@@ -85,7 +85,7 @@ ElementLoops elements_of_rows(const Op& op, size_t rows, const Expr& length) {
 }  // namespace
 
 void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const Target& target,
-                              Schedule* schedule) {
+                              Schedule* schedule, bool fills_lanes) {
   const Op& reader = result_of(group.reader());
   const size_t rows = group.axes().size();
   const Axis& row = reader.axes[group.at_a_time()];
@@ -112,7 +112,7 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
   for (size_t i = reader.axes.size(); i-- > rows;) order.push_back(reader.axes[i]);
   if (group.is_across_steps()) order.push_back(inner);
   order.push_back(tile);
-  const bool shifts = !length.defined() && row.extent().is_constant();
+  const bool shifts = !length.defined() && (fills_lanes || row.extent().is_constant());
   const Tail tail = shifts ? Tail::shift_inwards : Tail::predicate;
   stage.split(row, tile, lane, lanes, exact ? Tail::automatic : tail);
   if (order.size() > 2) stage.reorder(order);

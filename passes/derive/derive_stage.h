@@ -261,8 +261,9 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
 //   for tile: the producers' elements of a vector of rows; the reader's
 // With loops of their own for lengths of up to four, which are `length`: of a known length vectors
 // across the rows are shuffled out of as many vectors of memory. Without one all are unrolled.
+// `fills_lanes`: there are known to be as many rows as a vector has lanes.
 void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const Target& target,
-                              Schedule* schedule);
+                              Schedule* schedule, bool fills_lanes = false);
 // In several ways where the rows of an output may be short or long:
 //   if C <= 8: a row in each lane  else if C <= 64: a few rows at a time
 //   else: each row by itself, in the memory of the output

@@ -44,6 +44,12 @@ struct RowGroup {
   // The most rows that the last axis that says which row has, where these are few, and several
   // steps of the axis before it are computed at a time (few_rows_in_step()); 0 of others.
   int64_t most_in_step = 0;
+  // Of rows in each lane: whether the members have the marks of rows that vectors lie along
+  // (build_row_group()), and a few of them can be computed so.
+  bool may_go_along = false;
+  // Whether that axis is known to have fewer rows than would be computed at a time, a run-time
+  // number: then one is.
+  bool are_few = false;
 
   const Op& reader() const { return *members.front().op; }
   bool is_read_outside(const Member& member) const {

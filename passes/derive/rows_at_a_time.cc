@@ -175,7 +175,7 @@ std::optional<FewRows> few_rows_in_step(const RowGroup& group, const Target& tar
 int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
                        const Target& target) {
   constexpr int64_t kTasksOfCore = 2;
-  if (is_one_at_a_time(group, target)) return 1;
+  if (group.are_few || is_one_at_a_time(group, target)) return 1;
   const int64_t in_cache = rows_in_cache(group, target).value_or(std::max<int64_t>(of_short, 1));
   const int64_t known = all.is_constant() ? most_rows(group, target) : kRowsAtATime;
   int64_t most = std::min(in_cache, std::max(known, of_short));

@@ -11,6 +11,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/few_small_rows.h"
 #include "passes/derive/merge_row_axes.h"
 #include "passes/derive/rows_at_a_time.h"
 #include "passes/fuse/fused_group.h"
@@ -304,10 +305,10 @@ double rows_of_vector(const RowGroup& group, const Target& target) {
 
 void derive_in_lanes(const RowGroup& group, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(group.reader());
+  const bool may_have_ways = !keeps_any(group) && can_have_ways(reader, *schedule);
+  if (may_have_ways && group.may_go_along && derive_few_or_many(group, target, schedule)) return;
   const std::optional<FewRows> few = few_rows_in_step(group, target, lanes_apart(reader, target));
-  if (!few || keeps_any(group) || !can_have_ways(reader, *schedule)) {
-    return derive_rows_in_each_lane(group, Expr(), target, schedule);
-  }
+  if (!few || !may_have_ways) return derive_rows_in_each_lane(group, Expr(), target, schedule);
   AlternativeWay way{"_apart", few->condition, schedule->without_directives()};
   derive_rows_in_each_lane(few->group, Expr(), target, &way.schedule);
   Schedule otherwise = schedule->without_directives();
@@ -382,9 +383,10 @@ std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
   RowGroup group = SmallRowsBuilder(reader, readers, taken).build();
   const bool is_many = has_many(result_of(reader), group.axes().size(), target);
   if (!is_many && !has_many_merged(group, target)) return std::nullopt;
-  const bool pays =
-      differs(group) || (pays_for_sums(group, target) && !is_part_of_rows(group, readers, target));
-  return group.members.size() > 1 && pays ? std::optional(std::move(group)) : std::nullopt;
+  if (group.members.size() < 2) return std::nullopt;
+  if (differs(group)) return group;
+  if (!pays_for_sums(group, target) || is_part_of_rows(group, readers, target)) return std::nullopt;
+  return along_elements_too(group, readers, target, taken);
 }
 
 std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,
