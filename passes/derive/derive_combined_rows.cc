@@ -18,12 +18,20 @@ namespace {
 // How many rows are combined at a time: each is read as it lies in memory, a stream of its own, and
 // the results are loaded and stored once for all of them. Rows of a power of two all fall into one
 // set of the first cache, which holds eight lines at least.
-constexpr int64_t kMostRows = 8;
-int64_t rows_combined_at_a_time(const Extent& rows) {
+// Of elements that are loaded one by one there are no streams, and each row has as many
+// instructions as a vector has lanes.
+constexpr int64_t kMostRows = 8, kRowsFarApart = 2;
+int64_t rows_combined_at_a_time(const Op& op) {
+  if (steps_far(op, op.axes.back())) return kRowsFarApart;
+  const Extent& rows = op.reduction_axes.back().extent();
   for (int64_t count = kMostRows; count > kMostRows / 2; --count) {
     if (rows.exact_quotient(count)) return count;
   }
   return kMostRows;
+}
+
+int64_t columns_of_vector(const Op& op, const Target& target) {
+  return steps_far(op, op.axes.back()) ? lanes_apart(op, target) : value_lanes(op, target);
 }
 
 // Where an index is moved by an axis; nothing where none is.
@@ -55,7 +63,7 @@ class RowBlocks {
         lane_(fresh_axis(op, "lane")),
         row_(fresh_axis(op, "row")),
         lanes_(lanes),
-        count_(rows_combined_at_a_time(rows_.extent())),
+        count_(rows_combined_at_a_time(op)),
         within_(axes_within(op, first)),
         reductions_(op.reduction_axes.rbegin(), op.reduction_axes.rend()),
         all_rows_(rows_.extent().exact_quotient(count_)),
@@ -195,7 +203,7 @@ bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Targ
 }
 
 void combine_rows_in_memory(const Op& op, size_t first, const Target& target, Schedule* schedule) {
-  const RowBlocks blocks(op, first, op.axes.back().extent(), value_lanes(op, target));
+  const RowBlocks blocks(op, first, op.axes.back().extent(), columns_of_vector(op, target));
   StageSchedule& stage = (*schedule)[op.name];
   blocks.combine(&stage);
   blocks.partition(&stage);
@@ -212,7 +220,7 @@ void derive_combined_rows(const Op& own, const Target& target, Schedule* schedul
   const Op& op = merged ? merged->view : own;
   const int64_t least_for_threads = points_for_threads({&op}, target);
   const int64_t much = 4 * least_for_threads;
-  const int64_t lanes = value_lanes(op, target);
+  const int64_t lanes = columns_of_vector(op, target);
   StageSchedule& stage = (*schedule)[op.name];
   const std::vector<Axis> outer(op.axes.begin(), op.axes.end() - 1);
   const Extent& columns = op.axes.back().extent();

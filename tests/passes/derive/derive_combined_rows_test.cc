@@ -179,6 +179,24 @@ TEST(DeriveCombinedRows, PicturesAreWhatTheGraphSays) {
   }
 }
 
+// y[l] = sum(k) x[clamp(d[k, l]), k, l]: each lane is loaded by itself.
+Graph sum_of_places(DType dtype, const Extent& rows, const Extent& columns) {
+  const Tensor x = input("x", dtype, {5, rows, columns}), d = input("d", i32, {rows, columns});
+  const Axis k("k", rows), l("l", columns);
+  return Graph(compute("y", {l}, sum(k, x(clamp(d(k, l), 0, 4), k, l))));
+}
+
+TEST(DeriveCombinedRows, OfWhatIsLoadedElementByElementThereAreTwoRowsAndFewLanes) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    const std::string bytes = derived(sum_of_places(u8, 800, 1600), target);
+    EXPECT_TRUE(has(bytes, "y.split(k, k, row, 2)\ny.split(l, l, lane, 16)\n")) << bytes;
+    const std::string lanes = std::to_string(target.vector_lanes(f32));
+    const std::string floats = derived(sum_of_places(f32, 800, 1600), target);
+    EXPECT_TRUE(has(floats, "row, 2)\ny.split(l, l, lane, " + lanes + ")\n")) << floats;
+  }
+}
+
 TEST(DeriveCombinedRows, ComputeWhatTheGraphSays) {
   for (int cores : {1, 4}) {
     const Target target = target_of("x86-64-v3", cores);
@@ -190,6 +208,8 @@ TEST(DeriveCombinedRows, ComputeWhatTheGraphSays) {
     EXPECT_TRUE(derives(Graph(sum_of_columns(1000, 300)), target));
     EXPECT_TRUE(derives(Graph(reduce_max(input("x", i8, {3, kSize, 97}), {1})), target, sizes));
     EXPECT_TRUE(derives(Graph(sum(input("x", f64, {1, kSize, 2, kSize}), {1, 2})), target, sizes));
+    EXPECT_TRUE(derives(sum_of_places(u8, kSize, kSize), target, sizes));
+    EXPECT_TRUE(derives(sum_of_places(f32, 67, 101), target));
   }
 }
 
