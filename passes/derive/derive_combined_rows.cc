@@ -142,6 +142,33 @@ bool combines_rows(const Op& op, int64_t least, const Target& target) {
          !lies_along(op, rows, last);
 }
 
+// How many steps of the outermost axis of the rows a thread sums up where threads share these;
+// nothing where they share something better: other axes of the results, or the columns, of which
+// each has a long part of every row. Of short parts the processor fetches little ahead, for its
+// pages end.
+std::optional<int64_t> steps_of_thread(const Op& op, const Target& target) {
+  constexpr int64_t kPage = 4096;
+  if (op.axes.empty()) return std::nullopt;
+  const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
+  int64_t all = 1;
+  for (const Axis& axis : op.reduction_axes) {
+    all = saturated_product(all, axis.extent().as_constant().value_or(0));
+  }
+  const int64_t columns = element_count(op.shape).value_or(0);
+  if (last.extent() != Extent(columns) || columns < columns_of_vector(op, target)) {
+    return std::nullopt;
+  }
+  if (!is_contiguous_in_a_read(op, last.name(), true) || lies_along(op, rows, last)) {
+    return std::nullopt;
+  }
+  const int64_t bytes = saturated_product(columns, size_in_bytes(op.dtype));
+  if (bytes >= kPage * target.cores || !wakes_threads_to_sum(op, target)) return std::nullopt;
+  const int64_t extent = op.reduction_axes.front().extent().as_constant().value_or(0);
+  const int64_t steps = (extent + target.cores - 1) / target.cores;
+  if (extent < 2 * target.cores || all / extent * steps < kManyRows) return std::nullopt;
+  return op.reduction_axes.size() > 1 ? steps : (steps + kMostRows - 1) / kMostRows * kMostRows;
+}
+
 // Of a run-time number of columns: where there are enough for several threads, these share them.
 void share_run_time_columns(const Op& op, const RowBlocks& blocks, int64_t lanes,
                             const Target& target, StageSchedule* stage) {
@@ -209,6 +236,49 @@ void combine_rows_in_memory(const Op& op, size_t first, const Target& target, Sc
   blocks.partition(&stage);
 }
 
+bool threads_share_rows(const Op& op, const Target& target) {
+  return steps_of_thread(op, target).has_value();
+}
+
+bool derive_rows_in_parts(const Op& op, const Target& target, Schedule* schedule) {
+  const std::optional<int64_t> steps = steps_of_thread(op, target);
+  if (!steps) return false;
+  const Axis &rows = op.reduction_axes.front(), &last = op.axes.back();
+  const int64_t count = rows.extent().constant_term(), lanes = columns_of_vector(op, target);
+  const Axis block(fresh_axis(op, "block"), (count + *steps - 1) / *steps);
+  Op part = op;
+  part.name = fresh_stage(*schedule, op.name + "_parts");
+  part.axes.insert(part.axes.begin(), block);
+  part.shape.insert(part.shape.begin(), block.extent());
+  part.reduction_axes.front() = Axis(rows.name(), *steps);
+  StageSchedule& stage = (*schedule)[op.name];
+  stage.split(rows, block, rows, *steps).rfactor(block, part.name);
+  std::vector<Axis> order = {last};  // the part outermost
+  order.insert(order.end(), part.axes.rbegin() + 1, part.axes.rend());
+  StageSchedule& parts = (*schedule)[part.name];
+  std::string sums = part.name;
+  if (combines_rows(part, kSomeRows, target)) {
+    const RowBlocks blocks(part, part.axes.size() - 1, last.extent(), lanes);
+    parts.reorder(order);
+    blocks.combine(&parts);
+    blocks.partition(&parts);
+  } else {
+    sums = accumulator_of(part, part, schedule);
+    parts.reorder(order);
+    Op in_registers = part;
+    in_registers.name = sums;
+    derive_sums(in_registers, part, target, true, schedule);
+  }
+  parts.reorder_storage(order).parallel(block);
+  // Not by the parts, of which the last one would be computed behind the others.
+  if (count % *steps != 0) (*schedule)[sums].partition(rows);
+  const Axis lane(fresh_axis(part, "lane"));
+  const bool is_exact = last.extent().exact_quotient(lanes).has_value();
+  stage.split(last, last, lane, lanes, is_exact ? Tail::automatic : Tail::predicate);
+  stage.reorder({lane, last, block}).vectorize(lane);
+  return true;
+}
+
 void derive_combined_rows(const Op& own, const Target& target, Schedule* schedule,
                           const std::optional<Axis>& few_rows) {
   // Of the columns of a thread: of a row a long part is walked through faster than several short
@@ -216,6 +286,7 @@ void derive_combined_rows(const Op& own, const Target& target, Schedule* schedul
   constexpr int64_t kLeastVectors = 64, kLeastOfMany = 8;
   const std::optional<MergedAxes> merged =
       few_rows ? std::nullopt : merge_result_axes(own, 0, target);
+  if (!few_rows && !merged && derive_rows_in_parts(own, target, schedule)) return;
   if (merged) merged->fuse(&(*schedule)[own.name]);
   const Op& op = merged ? merged->view : own;
   const int64_t least_for_threads = points_for_threads({&op}, target);

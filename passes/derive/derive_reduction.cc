@@ -317,6 +317,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   if (shares_walk(op, target)) return derive_shared_walk(op, target, schedule);
   if (combines_chosen_places(op, target)) return derive_chosen_places(op, target, schedule);
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
+  if (derive_rows_in_parts(op, target, schedule)) return;
   if (has_sums_in_vectors(op, target)) {
     return derive_shared_sums({&op}, op, target, schedule);
   }

@@ -218,23 +218,37 @@ std::optional<Directive> split_into_vectors(const Member& member, const Axis& al
   return std::nullopt;
 }
 
-// Whether the loops over vectors are the same of all, so that they can be one.
-bool have_same_vectors(const std::vector<Member>& members, size_t rows, const Target& target,
-                       const Schedule& schedule) {
+// The lanes of the vectors where the loops over them are the same of all, so that they can be one.
+std::optional<int64_t> lanes_of_all(const std::vector<Member>& members, size_t rows,
+                                    const Target& target, const Schedule& schedule) {
   std::optional<Directive> first;
   for (const Member& member : members) {
     const auto split = split_into_vectors(member, member.view().axes[rows], target, schedule);
-    if (!split) return false;
+    if (!split) return std::nullopt;
     if (!first) first = split;
     const bool is_same = split->axes[1] == first->axes[1] && split->factor == first->factor &&
                          split->tail == first->tail;
-    if (!is_same) return false;
+    if (!is_same) return std::nullopt;
   }
-  return true;
+  return first->factor;
+}
+
+// How many vectors of each member are stored in turn, where stores by turns take longest: so many
+// that all of a row have as many, and few enough for what they read to stay in registers. Nothing
+// where no number divides those of a row.
+std::optional<int64_t> vectors_of_turn(const Extent& row, int64_t lanes) {
+  const std::optional<int64_t> elements = row.as_constant();
+  if (!elements) return std::nullopt;
+  const int64_t vectors = (*elements + lanes - 1) / lanes;
+  for (const int64_t count : {4, 3, 5, 2}) {
+    if (vectors % count == 0) return count;
+  }
+  return std::nullopt;
 }
 
 // The loops that a group shares, by the same names and steps in all members: that over vectors too
-// where it is the same, so that what several read is loaded once, unless stores would take longer.
+// where it is the same, so that what several read is loaded once; a few vectors at a time where
+// stores would take longer, or that loop is not shared.
 class SharedLoops {
  public:
   SharedLoops(const std::vector<OpPtr>& group, const Target& target, const Schedule& schedule)
@@ -243,9 +257,12 @@ class SharedLoops {
         threads_(wakes_threads_from(result_of(*group[0]).shape, least_, target)),
         members_(siblings_of(group, threads_, target)),
         leader_(members_[0].view()),
-        rows_(vector_axis(leader_, target)),
-        vectors_(!wait_for_stores(group, leader_, rows_, target) &&
-                 have_same_vectors(members_, rows_, target, schedule)) {
+        rows_(vector_axis(leader_, target)) {
+    if (const auto lanes = lanes_of_all(members_, rows_, target, schedule)) {
+      const bool waits = wait_for_stores(group, leader_, rows_, target);
+      if (waits) turn_ = vectors_of_turn(leader_.axes[rows_].extent(), *lanes);
+      vectors_ = !waits || turn_;
+    }
     const bool needs_block = vectors_ ? threads_ && rows_ == 0 : true;
     if (needs_block) block_ = block_of(group, leader_, rows_, target);
     if (threads_ && rows_ > 0) {
@@ -264,6 +281,7 @@ class SharedLoops {
       outer_.push_back(same ? name : fresh_name(group, "row" + number));
       single_.push_back(same ? "" : fresh_name(group, "single" + number));
     }
+    if (turn_) turn_name_ = fresh_name(group, "turn");
     if (block_) {
       block_name_ = fresh_name(group, "block");
       within_name_ = fresh_name(group, "within");
@@ -306,6 +324,7 @@ class SharedLoops {
     }
     const bool is_cut = vectors_ || needs_what_it_lacks(result, target_);
     vectorize_points(result, along, target_, stage, vectors_, false, std::nullopt, is_cut);
+    if (turn_) stage->split(along, along, Axis(turn_name_), *turn_).unroll(Axis(turn_name_));
     if (is_cut && !vectors_ && !block_) stage->partition(along);
   }
 
@@ -351,14 +370,15 @@ class SharedLoops {
   bool threads_;
   std::vector<Member> members_;
   const Op& leader_;
-  size_t rows_;       // axes before the one that vectors go along
-  bool vectors_;      // are the same of all
-  size_t fused_ = 0;  // of the rows, the first, as one loop
+  size_t rows_;                  // axes before the one that vectors go along
+  bool vectors_ = false;         // whether the loop over them is shared
+  std::optional<int64_t> turn_;  // how many of each member are computed in turn
+  size_t fused_ = 0;             // of the rows, the first, as one loop
   std::optional<int64_t> block_;
   std::vector<Axis> fused_names_;
   // Of each row: its loop; and where members have other names for it the loop of one step inside.
   std::vector<std::string> outer_, single_;
-  std::string block_name_, within_name_;
+  std::string block_name_, within_name_, turn_name_;
 };
 
 }  // namespace

@@ -336,6 +336,11 @@ inline constexpr int64_t kFewRows = 3;
 // second cache, and is walked through as it lies. The more rows there are, the more of their sums
 // are loaded and stored beside it.
 bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Target& target);
+// Whether threads share rows of a known number, and not their columns, of which there are so few
+// that the part of a thread would be short; false of others, which derive_rows_in_parts() leaves.
+//   parallel block: for r: for c: parts[block, c] += x[r, c]; for block: for c: y[c] += parts
+bool threads_share_rows(const Op& op, const Target& target);
+bool derive_rows_in_parts(const Op& op, const Target& target, Schedule* schedule);
 // The loops alone, of what is computed in the loops of another, which are of axes before `first`.
 void combine_rows_in_memory(const Op& op, size_t first, const Target& target, Schedule* schedule);
 

@@ -19,7 +19,7 @@ std::vector<const Op*> members_of(const WaitingSums& waiting) {
 bool can_wait_in_vectors(const Op& sums, const Op& result, const Target& target) {
   return !has_register_tiles(sums) && has_sums_in_vectors(sums, target) &&
          !combines_many_rows(sums, target) && !combines_chosen_places(sums, target) &&
-         !crosses(result, target);
+         !threads_share_rows(sums, target) && !crosses(result, target);
 }
 
 bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target) {

@@ -68,26 +68,76 @@ TEST(DeriveCombinedRows, OfRunTimeSizesThereAreThreeKinds) {
 TEST(DeriveCombinedRows, EachThreadWalksThroughLongPartsOfTheRows) {
   for (const char* level : kLevels) {
     const Target target = target_of(level, 2);
-    const std::string vectors = std::to_string(256 / target.vector_lanes(f32));
-    const std::string text = derived(sum_of_columns(4096, 512), target);
+    const std::string vectors = std::to_string(1024 / target.vector_lanes(f32));
+    const std::string text = derived(sum_of_columns(4096, 2048), target);
     EXPECT_TRUE(has(text, "s.split(i1, block, i1, " + vectors +
                               ")\ns.reorder(i1, r0, block)\ns.parallel(block)\n"))
         << text;
     EXPECT_FALSE(has(text, "_acc")) << text;
   }
-  const std::string text = derived(sum_of_columns(4096, 300), target_of("x86-64-v3", 2));
+  const std::string text = derived(sum_of_columns(4096, 2050), target_of("x86-64-v3", 2));
   EXPECT_TRUE(has(text,
-                  "s.split(i1, block, i1, 19, guard)\ns.reorder(i1, r0, block)\n"
+                  "s.split(i1, block, i1, 129, guard)\ns.reorder(i1, r0, block)\n"
                   "s.parallel(block)\ns.partition(block)\n"))
       << text;
 }
 
-// Short parts of the rows are walked through slowly, and that much is summed up by one thread soon.
-TEST(DeriveCombinedRows, NoThreadsForShortPartsOfFewRows) {
-  const Target target = target_of("x86-64-v3", 2);
-  EXPECT_FALSE(has(derived(sum_of_columns(512, 512), target), "block"));
-  EXPECT_TRUE(has(derived(sum_of_columns(2048, 512), target), "parallel(block)"));
-  EXPECT_TRUE(has(derived(sum_of_columns(256, 1024), target), "parallel(block)"));
+// Of short parts of rows the processor fetches little ahead.
+TEST(DeriveCombinedRows, ThreadsShareTheRowsWherePartsOfThemWouldBeShort) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 2);
+    const std::string lanes = std::to_string(target.vector_lanes(f32));
+    EXPECT_EQ(derived(sum_of_columns(4096, 512), target),
+              "emulsion schedule 1\ns.split(r0, block, r0, 2048)\ns.rfactor(block, s_parts)\n"
+              "s.split(i1, i1, lane, " +
+                  lanes +
+                  ")\ns.reorder(lane, i1, block)\ns.vectorize(lane)\n"
+                  "s_parts.reorder(i1, block)\ns_parts.split(r0, r0, row, 8)\n"
+                  "s_parts.split(i1, i1, lane, " +
+                  lanes +
+                  ")\ns_parts.reorder(lane, row, i1, r0)\ns_parts.vectorize(lane)\n"
+                  "s_parts.unroll(row)\ns_parts.reorder_storage(i1, block)\n"
+                  "s_parts.parallel(block)\n");
+  }
+  // Of few columns each part is summed up in registers.
+  const std::string few = derived(sum_of_columns(100000, 64), target_of("x86-64-v3", 2));
+  EXPECT_TRUE(has(few, "s.split(r0, block, r0, 50000)\n")) << few;
+  EXPECT_TRUE(has(few, "s_parts.cache_write(s_parts_acc)\n")) << few;
+  EXPECT_TRUE(has(few, "s_parts.parallel(block)\n")) << few;
+  // A mean of these is taken of what all parts make.
+  EXPECT_TRUE(
+      has(derived(mean(input("x", f32, {100000, 64}), {0}, false, "y"), target_of("x86-64-v3", 2)),
+          "y_sum_parts.parallel(block)\n"));
+  // A part has whole steps of eight rows; only the last steps of each have guards.
+  const std::string text = derived(sum_of_columns(1009, 1009), target_of("x86-64-v3", 2));
+  EXPECT_TRUE(has(text, "s.split(r0, block, r0, 512)\n")) << text;
+  EXPECT_TRUE(has(text, "s_parts.partition(r0)\n")) << text;
+  EXPECT_FALSE(has(text, "partition(block)")) << "threads would not share the last part";
+  // Pictures are shared whole, if there are several for each thread.
+  const Tensor pictures = input("x", f32, {40, 100, 96});
+  EXPECT_TRUE(has(derived(sum(pictures, {0, 1}, false, "s"), target_of("x86-64-v3", 2)),
+                  "s.split(r0, block, r0, 20)\ns.rfactor(block, s_parts)\n"));
+}
+
+TEST(DeriveCombinedRows, ThreadsShareNoRowsOfLittleOrFewOrALengthThatIsNotKnown) {
+  const auto shares = [](const Tensor& y, int64_t cores) {
+    return has(derived(y, target_of("x86-64-v3", cores)), "_parts");
+  };
+  EXPECT_TRUE(shares(sum_of_columns(512, 512), 2));
+  EXPECT_TRUE(shares(sum_of_columns(512, 1500), 2));
+  EXPECT_FALSE(shares(sum_of_columns(512, 2048), 2)) << "parts of 4 KiB are long";
+  EXPECT_FALSE(shares(sum_of_columns(512, 512), 1));
+  EXPECT_FALSE(shares(sum_of_columns(500, 500), 2)) << "too little for threads";
+  EXPECT_FALSE(shares(sum_of_columns(512, 512), 16)) << "32 rows for each thread";
+  EXPECT_FALSE(shares(sum_of_columns(100000, 7), 2)) << "less than a vector";
+  EXPECT_FALSE(shares(sum(input("x", f32, {3, 1000, 100}), {0, 1}, false, "s"), 2));
+  EXPECT_FALSE(shares(sum_of_columns(kSize, 512), 2));
+  EXPECT_FALSE(shares(sum_of_columns(4096, kSize), 2));
+  EXPECT_FALSE(shares(sum(input("x", f32, {8, 512, 300}), {1}, false, "s"), 2));
+  const Axis i("i", 512), r("r", 4096);
+  const Tensor x = input("x", f32, {512, 4096}), z = input("z", f32, {4096, 512});
+  EXPECT_FALSE(shares(compute("s", {i}, sum(r, x(i, r))), 2)) << "rows lie along the sums";
+  EXPECT_FALSE(shares(compute("s", {i}, sum(r, x(i, r) + z(r, i))), 2));
 }
 
 TEST(DeriveCombinedRows, ThreadsShareOtherAxesFirst) {
@@ -208,6 +258,10 @@ TEST(DeriveCombinedRows, ComputeWhatTheGraphSays) {
     EXPECT_TRUE(derives(Graph(sum_of_columns(1000, 300)), target));
     EXPECT_TRUE(derives(Graph(reduce_max(input("x", i8, {3, kSize, 97}), {1})), target, sizes));
     EXPECT_TRUE(derives(Graph(sum(input("x", f64, {1, kSize, 2, kSize}), {1, 2})), target, sizes));
+    EXPECT_TRUE(derives(Graph(sum_of_columns(2051, 517)), target));
+    EXPECT_TRUE(derives(Graph(sum_of_columns(20001, 50)), target));
+    EXPECT_TRUE(derives(Graph(sum(input("x", u8, {40, 300, 97}), {0, 1})), target));
+    EXPECT_TRUE(derives(Graph(reduce_max(input("x", f64, {4000, 100}), {0})), target));
     EXPECT_TRUE(derives(sum_of_places(u8, kSize, kSize), target, sizes));
     EXPECT_TRUE(derives(sum_of_places(f32, 67, 101), target));
   }

@@ -332,7 +332,7 @@ TEST(DeriveSchedule, ColumnSumsUseVectorsOfColumns) {
 }
 
 TEST(DeriveSchedule, ThreadsShareTheColumnsOfAColumnSum) {
-  const Schedule schedule = derive_schedule(Graph(sum(input("x", f32, {4096, 512}), {0})), kV4);
+  const Schedule schedule = derive_schedule(Graph(sum(input("x", f32, {4096, 8192}), {0})), kV4);
   EXPECT_EQ(all(schedule, DirectiveKind::parallel), Strings{"sum.parallel(block)"});
 }
 

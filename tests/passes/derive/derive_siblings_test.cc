@@ -17,6 +17,7 @@
 #include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
+#include "tests/passes/derive/sibling_graphs.h"
 
 namespace emulsion {
 namespace {
@@ -24,61 +25,11 @@ namespace {
 using ::testing::HasSubstr;
 
 const Extent kSize = Extent::size("B");
-const char kOneCore[] = "x86-64-v3,cores=1", kFourCores[] = "x86-64-v3,cores=4";
 
-// Two outputs of one input.
-Graph pair_of(const Shape& shape) {
-  const Tensor x = input("x", f32, shape);
-  return Graph({relu(x, "a"), mul(x, x, "b")});
-}
-
-// The same, with vectors of different lengths.
+// Two outputs of one input, with vectors of different lengths.
 Graph pair_of_types(const Shape& shape) {
   const Tensor x = input("x", f32, shape);
   return Graph({relu(x, "a"), cast(x, f64, "b")});
-}
-
-// The same of so many operations that stores do not wait for one another.
-Graph pair_of_polynomials(const Shape& shape) {
-  constexpr int kSteps = 12;
-  const Tensor x = input("x", f32, shape);
-  std::vector<Axis> axes;
-  for (size_t i = 0; i < shape.size(); ++i) axes.emplace_back("i" + std::to_string(i), shape[i]);
-  const Expr at = x.at({axes.begin(), axes.end()});
-  Expr first = at, second = at;
-  for (int i = 0; i < kSteps; ++i) {
-    first = first * at + 1.0f;
-    second = second * at + 2.0f;
-  }
-  return Graph({compute("a", axes, first), compute("b", axes, second)});
-}
-
-// The same, of which the second one reads more that is its own.
-Graph pair_and_more(const Shape& shape) {
-  const Tensor x = input("x", f32, shape), y = input("y", f32, shape), z = input("z", f32, shape);
-  const Tensor bias = input("bias", f32, {shape.back()});
-  return Graph({add(x, bias, "a"), mul(add(x * y, bias), z, "b")});
-}
-
-// Planes made of the colours of pixels.
-Graph planes_of_pixels(const Extent& rows, const Extent& columns) {
-  const Tensor x = input("x", f32, {rows, columns, 3});
-  const Axis i("i", rows), j("j", columns);
-  const auto plane = [&](const char* name, float r, float g, float b) {
-    return compute(name, {i, j}, r * x(i, j, 0) + g * x(i, j, 1) + b * x(i, j, 2));
-  };
-  return Graph({plane("a", 0.25f, 0.5f, 0.25f), plane("b", -0.5f, -0.25f, 0.75f)});
-}
-
-Schedule shared(const Graph& graph, const std::string& target, FusionReport* report = nullptr,
-                const std::optional<SiblingPolicy>& policy = share_always) {
-  DeriveOptions options;
-  options.siblings = policy;
-  return derive_schedule(graph, fuse_epilogues(graph), Target::parse(target), options, report);
-}
-
-std::string text_of(const Graph& graph, const std::string& target) {
-  return to_string(shared(graph, target));
 }
 
 // Of the only two that could be siblings; what else has loops of others is another test's.
@@ -103,21 +54,6 @@ std::string price(const Graph& graph, const std::string& target) {
   return said_of_siblings(report);
 }
 
-testing::AssertionResult computes_at(const Graph& graph, const std::string& target,
-                                     const std::vector<int64_t>& batches = {0}) {
-  const Schedule schedule = shared(graph, target);
-  if (!has(to_string(schedule), "compute_with")) {
-    return testing::AssertionFailure() << "nothing is shared: " << to_string(schedule);
-  }
-  for (const int64_t batch : batches) {
-    SizeValues sizes;
-    for (const std::string& size : graph.sizes()) sizes[size] = batch;
-    auto result = lowers(graph, schedule, sizes);
-    if (!result) return result << "\nsize " << batch << "\n" << to_string(schedule);
-  }
-  return testing::AssertionSuccess();
-}
-
 TEST(DeriveSiblings, VectorsOfRowsInOneLoopThatThreadsShare) {
   EXPECT_EQ(text_of(pair_of_polynomials({512, 1024}), kFourCores),
             "emulsion schedule 1\n"
@@ -125,34 +61,9 @@ TEST(DeriveSiblings, VectorsOfRowsInOneLoopThatThreadsShare) {
             "a.split(i1, i1, i1_v, 8)\na.vectorize(i1_v)\na.parallel(i0)\n");
 }
 
-TEST(DeriveSiblings, StoresToSeveralArraysAreRowByRowWhereTheyTakeLongest) {
-  const auto ends = [](const Graph& graph, const char* loop, const char* target = kOneCore) {
-    const std::string wanted = std::string("b.compute_with(a, ") + loop + ")\n";
-    const std::string text = text_of(graph, target);
-    return has(text, wanted) ? testing::AssertionSuccess() : testing::AssertionFailure() << text;
-  };
-  EXPECT_TRUE(ends(pair_of({512, 1024}), "i0"));
-  EXPECT_TRUE(ends(pair_of({512, 1024}), "i0", kFourCores));
-  EXPECT_TRUE(ends(pair_of({kSize, kSize}), "i0"));
-  EXPECT_TRUE(ends(pair_of({kSize}), "block"));
-  // Not what the first cache holds, what takes longer than its stores, and rows of a few vectors.
-  EXPECT_TRUE(ends(pair_of({2, 1024}), "i1"));
-  EXPECT_TRUE(ends(pair_of_polynomials({512, 1024}), "i1"));
-  EXPECT_TRUE(ends(pair_and_more({10000, 24}), "i1"));
-  EXPECT_TRUE(ends(pair_and_more({10000, 40}), "i0"));
-  // To put vectors of colours together takes longer where these are short.
-  EXPECT_TRUE(ends(planes_of_pixels(200, 320), "i"));
-  EXPECT_TRUE(ends(planes_of_pixels(200, 320), "j", "x86-64-v2,cores=1"));
-  for (const char* target : {kOneCore, kFourCores}) {
-    EXPECT_TRUE(computes_at(pair_of({30, 1000}), target));
-    EXPECT_TRUE(computes_at(pair_of({kSize, kSize}), target, {0, 1, 33}));
-    EXPECT_TRUE(computes_at(planes_of_pixels(kSize, kSize), target, {0, 1, 33}));
-  }
-}
-
 // Of pixels what lies between the elements of a colour is in a cache, too.
 TEST(DeriveSiblings, BlocksOfLongRowsCountWhatLiesApart) {
-  const std::string text = text_of(planes_of_pixels(100, 4000), kOneCore);
+  const std::string text = text_of(planes_of_pixels(100, 503 * 8), kOneCore);
   EXPECT_THAT(text, HasSubstr("a.split(j, block, within, 512, guard)\n"));
 }
 
