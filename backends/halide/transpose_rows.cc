@@ -70,11 +70,9 @@ class OneLane : public hi::IRMutator {
   bool fits_ = true;
 };
 
-// Where a vector is loaded of which each lane is an element of another row: the places in column 0,
-// and the column. Some rows may be the same one: the last, for lanes beyond the end. Or a mask
-// leaves them out.
+// Places of which each lane is in another row: those in column 0, and the column. Some rows may be
+// the same one: the last, for lanes beyond the end. Or a mask leaves them out.
 struct AcrossRows {
-  const hi::Load* load;
   Halide::Expr rows;
   int64_t column;
 };
@@ -94,12 +92,10 @@ bool are_rows(const Halide::Expr& places) {
   return product != nullptr && is_far(product->b);
 }
 
-std::optional<AcrossRows> across_rows(const hi::Load* load) {
-  if (!may_be_transposed(load->type) || !OneLane(0).of(load->predicate).defined()) {
-    return std::nullopt;
-  }
-  AcrossRows made{load, load->index, 0};
-  if (const auto* ramp = load->index.as<hi::Ramp>(); ramp && ramp->base.type().is_scalar()) {
+std::optional<AcrossRows> across_rows(const Halide::Expr& index, const Halide::Expr& mask) {
+  if (!OneLane(0).of(mask).defined()) return std::nullopt;
+  AcrossRows made{index, 0};
+  if (const auto* ramp = index.as<hi::Ramp>(); ramp && ramp->base.type().is_scalar()) {
     const auto* sum = ramp->base.as<hi::Add>();
     const auto column = hi::as_const_int(sum ? sum->b : ramp->base);
     made.column = column.value_or(0);
@@ -107,23 +103,34 @@ std::optional<AcrossRows> across_rows(const hi::Load* load) {
       const Halide::Expr base = sum ? sum->a : hi::make_zero(ramp->base.type());
       made.rows = hi::Ramp::make(base, ramp->stride, ramp->lanes);
     }
-  } else if (const auto* sum = load->index.as<hi::Add>()) {
+  } else if (const auto* sum = index.as<hi::Add>()) {
     const auto* same = sum->b.as<hi::Broadcast>();
     const auto column = same ? hi::as_const_int(same->value) : std::nullopt;
-    if (column) made = {load, sum->a, *column};
+    if (column) made = {sum->a, *column};
   }
   if (!are_rows(made.rows) || !OneLane(0).of(made.rows).defined()) return std::nullopt;
   return made;
 }
 
+// What is loaded of such places.
+struct LoadedRows {
+  const hi::Load* load;
+  AcrossRows at;
+};
+std::optional<LoadedRows> loaded_rows(const hi::Load* load) {
+  if (!may_be_transposed(load->type)) return std::nullopt;
+  const std::optional<AcrossRows> at = across_rows(load->index, load->predicate);
+  return at ? std::optional(LoadedRows{load, *at}) : std::nullopt;
+}
+
 // The columns that statements load of the same rows.
 struct Columns {
-  AcrossRows first;
+  LoadedRows first;
   int64_t least, most;
 
-  bool have(const AcrossRows& load) const {
+  bool have(const LoadedRows& load) const {
     return load.load->name == first.load->name && load.load->type == first.load->type &&
-           hi::equal(load.rows, first.rows) &&
+           hi::equal(load.at.rows, first.at.rows) &&
            hi::equal(load.load->predicate, first.load->predicate);
   }
 };
@@ -139,15 +146,15 @@ class FindColumns : public hi::IRVisitor {
 
   void visit(const hi::Load* op) override {
     hi::IRVisitor::visit(op);
-    const std::optional<AcrossRows> load = across_rows(op);
-    if (!load || hi::expr_uses_vars(load->rows, named_)) return;
+    const std::optional<LoadedRows> load = loaded_rows(op);
+    if (!load || hi::expr_uses_vars(load->at.rows, named_)) return;
     for (Columns& columns : found) {
       if (!columns.have(*load)) continue;
-      columns.least = std::min(columns.least, load->column);
-      columns.most = std::max(columns.most, load->column);
+      columns.least = std::min(columns.least, load->at.column);
+      columns.most = std::max(columns.most, load->at.column);
       return;
     }
-    found.push_back({*load, load->column, load->column});
+    found.push_back({*load, load->at.column, load->at.column});
   }
   void visit(const hi::Call* op) override {
     if (!op->is_intrinsic(hi::Call::if_then_else)) return hi::IRVisitor::visit(op);
@@ -175,12 +182,12 @@ class LoadParts : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
-    const std::optional<AcrossRows> load = across_rows(op);
+    const std::optional<LoadedRows> load = loaded_rows(op);
     if (!load) return hi::IRMutator::visit(op);
     const int count = columns_in_part(op->type);
     for (const Columns& columns : all_) {
       if (!columns.have(*load)) continue;
-      const int64_t at = load->column - columns.least, all = columns.most - columns.least + 1;
+      const int64_t at = load->at.column - columns.least, all = columns.most - columns.least + 1;
       if (at < 0 || at >= all || all < kLeastColumns) break;
       // Nothing is loaded outside of what is loaded anyway.
       const int64_t first = std::min(at / count * count, all - count);
@@ -194,14 +201,14 @@ class LoadParts : public hi::IRMutator {
 
   // Vectors of which each part of 128 bits is of one row, from a column on: the first of each few
   // rows, the second, ..
-  static std::vector<Halide::Expr> parts_of_rows(const AcrossRows& rows, int64_t first) {
+  static std::vector<Halide::Expr> parts_of_rows(const LoadedRows& rows, int64_t first) {
     const hi::Load* load = rows.load;
     const int count = columns_in_part(load->type), lanes = load->type.lanes();
     std::vector<Halide::Expr> made;
     for (int row = 0; row < count; ++row) {
       std::vector<Halide::Expr> parts;
       for (int lane = row; lane < lanes; lane += count) {
-        const Halide::Expr place = OneLane(lane).of(rows.rows) + static_cast<int>(first);
+        const Halide::Expr place = OneLane(lane).of(rows.at.rows) + static_cast<int>(first);
         const Halide::Expr index = hi::Ramp::make(hi::simplify(place), 1, count);
         const Halide::Expr mask = hi::Broadcast::make(OneLane(lane).of(load->predicate), count);
         parts.push_back(hi::Load::make(load->type.with_lanes(count), load->name, index, load->image,
@@ -312,7 +319,44 @@ std::optional<std::vector<Halide::Expr>> stored_rows(const Halide::Expr& mask, i
   return stored;
 }
 
-// Stores of interleaved vectors: parts of 128 bits of each row.
+// Stores of columns of rows, parts of 128 bits of each row: where a row begins, and whether it is
+// stored, by lane.
+struct Rows {
+  std::vector<Halide::Expr> places, stored;
+};
+Stmt store_parts(const hi::Store* store, const std::vector<Halide::Expr>& of_columns,
+                 const Rows& rows) {
+  const Halide::Type type = of_columns[0].type();
+  const int count = columns_in_part(type), columns = static_cast<int>(of_columns.size());
+  Named named;
+  std::vector<Halide::Expr> vectors, parts;
+  for (const Halide::Expr& value : of_columns) vectors.push_back(named.name(value));
+  std::vector<int> firsts;
+  for (int next = 0; next < columns; next += count) {
+    firsts.push_back(std::min(next, columns - count));
+    const auto first = vectors.begin() + firsts.back();
+    for (int row = 0; row < count; ++row) {
+      parts.push_back(named.name(column({first, first + count}, row)));
+    }
+  }
+  std::vector<Stmt> stores;
+  for (int lane = 0; lane < type.lanes(); ++lane) {
+    std::vector<Stmt> of_row;
+    for (size_t i = 0; i < firsts.size(); ++i) {
+      const Halide::Expr place = hi::simplify(rows.places[lane] + firsts[i]);
+      const Halide::Expr& from = parts[i * count + lane % count];
+      of_row.push_back(hi::Store::make(
+          store->name, hi::Shuffle::make_slice(from, lane / count * count, 1, count),
+          hi::Ramp::make(place, 1, count), store->param, hi::const_true(count), {}));
+    }
+    const Stmt row = hi::Block::make(of_row);
+    const Halide::Expr& is_stored = rows.stored[lane];
+    stores.push_back(hi::is_const_one(is_stored) ? row : hi::IfThenElse::make(is_stored, row));
+  }
+  return named.in_front_of(hi::Block::make(stores));
+}
+
+// Of interleaved vectors.
 class StoreRows : public hi::IRMutator {
   using hi::IRMutator::visit;
 
@@ -324,36 +368,97 @@ class StoreRows : public hi::IRMutator {
     const Halide::Type type = all->vectors[0].type();
     if (columns < kLeastColumns || !may_be_transposed(type)) return op;
     if (!hi::is_const_one(ramp->stride)) return op;
-    const std::optional<std::vector<Halide::Expr>> stored =
-        stored_rows(op->predicate, type.lanes());
+    std::optional<std::vector<Halide::Expr>> stored = stored_rows(op->predicate, type.lanes());
     if (!stored) return op;
-    const int count = columns_in_part(type);
-    Named named;
-    std::vector<Halide::Expr> vectors, parts;
-    for (const Halide::Expr& value : all->vectors) vectors.push_back(named.name(value));
-    std::vector<int> firsts;
-    for (int next = 0; next < columns; next += count) {
-      firsts.push_back(std::min(next, columns - count));
-      const auto first = vectors.begin() + firsts.back();
-      for (int row = 0; row < count; ++row) {
-        parts.push_back(named.name(column({first, first + count}, row)));
-      }
-    }
-    std::vector<Stmt> stores;
+    Rows rows{{}, *std::move(stored)};
     for (int lane = 0; lane < type.lanes(); ++lane) {
-      std::vector<Stmt> of_row;
-      for (size_t i = 0; i < firsts.size(); ++i) {
-        const Halide::Expr place = hi::simplify(ramp->base + (lane * columns + firsts[i]));
-        const Halide::Expr& from = parts[i * count + lane % count];
-        of_row.push_back(
-            hi::Store::make(op->name, hi::Shuffle::make_slice(from, lane / count * count, 1, count),
-                            hi::Ramp::make(place, 1, count), op->param, hi::const_true(count), {}));
-      }
-      const Stmt row = hi::Block::make(of_row);
-      const Halide::Expr& is_stored = (*stored)[lane];
-      stores.push_back(hi::is_const_one(is_stored) ? row : hi::IfThenElse::make(is_stored, row));
+      rows.places.push_back(ramp->base + lane * columns);
     }
-    return named.in_front_of(hi::Block::make(stores));
+    return store_parts(op, all->vectors, rows);
+  }
+  Stmt visit(const hi::Atomic* op) override { return op; }
+};
+
+// Whether a value reads what is stored in the same memory.
+bool reads_what_it_is_stored_in(const hi::Store* store) {
+  class Loads : public hi::IRVisitor {
+   public:
+    explicit Loads(const std::string& name) : name_(name) {}
+    bool any = false;
+
+   private:
+    using hi::IRVisitor::visit;
+    void visit(const hi::Load* op) override {
+      any = any || op->name == name_;
+      hi::IRVisitor::visit(op);
+    }
+    const std::string& name_;
+  };
+  Loads loads(store->name);
+  store->value.accept(&loads);
+  return loads.any;
+}
+
+// One vector after another of columns of rows that lie apart:
+//   y[ramp(b, columns, lanes)] = v0; y[ramp(b + 1, columns, lanes)] = v1; ..
+class StoreRowsApart : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  struct Column {
+    const hi::Store* store;
+    AcrossRows at;
+  };
+  static std::optional<Column> column_of(const Stmt& statement) {
+    const auto* store = statement.as<hi::Store>();
+    if (store == nullptr || !may_be_transposed(store->value.type())) return std::nullopt;
+    if (!store->index.as<hi::Ramp>() || reads_what_it_is_stored_in(store)) return std::nullopt;
+    const std::optional<AcrossRows> at = across_rows(store->index, store->predicate);
+    return at ? std::optional(Column{store, *at}) : std::nullopt;
+  }
+  static bool is_next(const Column& one, const Column& last) {
+    return one.store->name == last.store->name && one.at.column == last.at.column + 1 &&
+           one.store->value.type() == last.store->value.type() &&
+           hi::equal(one.at.rows, last.at.rows) &&
+           hi::equal(one.store->predicate, last.store->predicate);
+  }
+
+  static Stmt of_columns(const std::vector<Column>& columns) {
+    const Column& first = columns.front();
+    Rows rows;
+    for (int lane = 0; lane < first.store->value.type().lanes(); ++lane) {
+      rows.places.push_back(OneLane(lane).of(first.at.rows) + static_cast<int>(first.at.column));
+      rows.stored.push_back(OneLane(lane).of(first.store->predicate));
+    }
+    std::vector<Halide::Expr> values;
+    for (const Column& one : columns) values.push_back(one.store->value);
+    return store_parts(first.store, values, rows);
+  }
+
+  Stmt visit(const hi::Block* op) override {
+    std::vector<Stmt> made;
+    std::vector<Column> run;
+    const auto close = [&] {
+      if (run.size() >= kLeastColumns) {
+        made.push_back(of_columns(run));
+      } else {
+        for (const Column& one : run) made.emplace_back(one.store);
+      }
+      run.clear();
+    };
+    const auto add = [&](const Stmt& statement) {
+      const std::optional<Column> one = column_of(statement);
+      if (!run.empty() && (!one || !is_next(*one, run.back()))) close();
+      if (one) return run.push_back(*one);
+      made.push_back(mutate(statement));
+    };
+    Stmt rest = op;
+    for (const auto* list = op; list != nullptr; list = rest.as<hi::Block>()) {
+      add(list->first);
+      rest = list->rest;
+    }
+    add(rest);
+    close();
+    return hi::Block::make(made);
   }
   Stmt visit(const hi::Atomic* op) override { return op; }
 };
@@ -361,7 +466,7 @@ class StoreRows : public hi::IRMutator {
 }  // namespace
 
 Stmt transpose_rows(const Stmt& statement) {
-  return StoreRows().mutate(LoadRows().mutate(statement));
+  return StoreRowsApart().mutate(StoreRows().mutate(LoadRows().mutate(statement)));
 }
 
 }  // namespace emulsion

@@ -7,6 +7,7 @@
 //   each
 //                                       row, loaded at once, and transposed within 128 bits
 //   y[ramp(b, 1, columns * lanes)] = interleave_vectors(..)  ->  the same, stored
+//   y[ramp(b, columns, lanes)] = ..; y[ramp(b + 1, columns, lanes)] = ..; ..  ->  the same
 //
 // Halide makes shuffles of one vector of all rows, of which LLVM takes single elements where there
 // are more than a few columns.

@@ -331,9 +331,9 @@ void derive_blocks(const Op& group, const Parts& parts, const std::vector<size_t
 }
 
 // Blocks of a run-time number of rows: of at least so many, so many at a time. The last block
-// starts earlier, and of few rows computes up to a quarter again: 7 of 33, where 8 are computed at
+// starts earlier, and of few rows computes up to a third again: 7 of 25, where 8 are computed at
 // a time.
-constexpr std::pair<int64_t, int64_t> kBlocks[] = {{256, 32}, {32, 8}};
+constexpr std::pair<int64_t, int64_t> kBlocks[] = {{256, 32}, {24, 8}};
 
 // Of a run-time number of rows: many at a time, or a few, where there are as many, or one.
 bool derive_run_time_rows(const Op& group, const Parts& parts, const std::vector<size_t>& ends,

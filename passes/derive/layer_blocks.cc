@@ -236,6 +236,15 @@ class LayerFinder {
   std::vector<DeclinedLayer> declined_;
 };
 
+// Whether an exponential or the like is computed in tiles a third of whose lanes are empty, or
+// more. By itself it goes through several rows with each vector.
+bool has_empty_lanes(const Op& op, const Target& target) {
+  const std::optional<int64_t> columns = op.shape.back().as_constant();
+  const int64_t lanes = target.vector_lanes(op.dtype);
+  return columns && takes_series(op) &&
+         2 * ((*columns + lanes - 1) / lanes * lanes) >= 3 * *columns;
+}
+
 }  // namespace
 
 const std::vector<const Op*>& members_of(const LayerBlocks& blocks) { return blocks.layers; }
@@ -255,6 +264,10 @@ std::optional<std::string> why_not_layer(const Op& op, const Target& target) {
   if (!has_rows_for_tiles(*sums, target)) {
     return fmt::format(
         "expected {} to be computed in register tiles of rows, its last axis but one", op.name);
+  }
+  if (has_empty_lanes(op, target)) {
+    return fmt::format("expected full vectors of the columns of {}, which take a function, got {}",
+                       op.name, op.shape.back().to_string());
   }
   const Contraction c = match_contraction(*sums).value();
   if (!packs_columns(*sums, c)) {

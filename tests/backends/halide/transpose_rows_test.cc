@@ -285,6 +285,69 @@ TEST(TransposeRows, StoresOfSomeRows) {
   }
 }
 
+// Columns of rows as many elements apart as a call says, one statement behind the other.
+struct StoredApart {
+  int lanes = 16, bits = 32;
+  std::vector<int> columns = columns_from(1, 9);
+
+  Halide::Expr places(int column) const {
+    return hi::Ramp::make(number("r") + column, number("n") * 3, lanes);
+  }
+  Halide::Expr load(const std::string& name, const Halide::Expr& from) const {
+    return hi::Load::make(Halide::Int(bits, lanes), name, from, {}, {}, hi::const_true(lanes), {});
+  }
+  template <typename Value, typename Mask>
+  Stmt store(const Value& value, const Mask& mask) const {
+    std::vector<Stmt> all;
+    for (const int column : columns) {
+      all.push_back(hi::Store::make("y", value(column), places(column), {}, mask(column), {}));
+    }
+    return hi::Block::make(all);
+  }
+  Stmt store(const Halide::Expr& mask) const {
+    return store([&](int column) { return load("v", ramp(column * lanes, 1, lanes)); },
+                 [&](int) { return mask; });
+  }
+  Stmt store() const { return store(hi::const_true(lanes)); }
+};
+
+TEST(TransposeRows, StoresOfColumnsOneAfterAnotherAreOfPartsOfRows) {
+  const auto expect_stored_parts = [](const Stmt& before, int in_part) {
+    const Stmt after = transpose_rows(before);
+    EXPECT_EQ(values_of(after).stored, values_of(before).stored) << after;
+    EXPECT_EQ(accesses_of(after).most_stored, in_part) << after;
+  };
+  for (const int bits : {32, 64}) {
+    for (const int lanes : {4, 8, 16}) {
+      for (const int columns : {5, 8, 9, 15, 24}) {
+        expect_stored_parts(StoredApart{lanes, bits, columns_from(2, columns)}.store(), 128 / bits);
+      }
+    }
+  }
+  const StoredApart of;
+  expect_stored_parts(of.store(ramp(0, 1, 16) < same(number("n"), 16)), 4);
+  // Two of them, one behind the other.
+  const StoredApart more{16, 32, columns_from(20, 5)};
+  expect_stored_parts(hi::Block::make(of.store(), more.store()), 4);
+}
+
+TEST(TransposeRows, NotStoresOfOtherColumns) {
+  EXPECT_TRUE(is_left(StoredApart{16, 32, {0, 1, 2, 4, 5}}.store())) << "one is missing";
+  EXPECT_TRUE(is_left(StoredApart{16, 32, {4, 3, 2, 1, 0}}.store())) << "the last one first";
+  EXPECT_TRUE(is_left(StoredApart{16, 32, columns_from(0, 4)}.store())) << "four";
+  EXPECT_TRUE(is_left(StoredApart{16, 16}.store())) << "two bytes";
+  EXPECT_TRUE(is_left(hi::Atomic::make("y", "", StoredApart{}.store())));
+  const StoredApart of;
+  const auto always = [](int) { return hi::const_true(16); };
+  const Stmt reads = transpose_rows(
+      of.store([&](int column) { return of.load("y", of.places(column - 1)); }, always));
+  EXPECT_GT(accesses_of(reads).most_stored, 16) << "each reads what the one before stores";
+  const auto zero = [](int) { return hi::make_zero(Halide::Int(32, 16)); };
+  EXPECT_TRUE(is_left(of.store(zero, [&](int column) {
+    return ramp(column, 1, 16) < same(number("n"), 16);
+  }))) << "other rows in each column";
+}
+
 TEST(TransposeRows, NotOtherStores) {
   EXPECT_TRUE(is_left(Stored{16, 4}.store())) << "of four";
   EXPECT_TRUE(is_left(Stored{16, 9, 16}.store())) << "two bytes";

@@ -61,7 +61,8 @@ void keeps(const Graph& graph, const std::vector<std::string>& names) {
 
 TEST(DeriveKeptRows, TheStatisticsOfANorm) {
   for (const Extent& rows : {Extent(5), Extent(64), kSize}) {
-    for (const int64_t columns : {16, 64, 131, 1000}) {
+    for (const int64_t columns : {16, 28, 64, 131, 1000}) {
+      if (columns == 16 && !rows.is_constant()) continue;  // of so few nothing is kept
       const Norm n(rows, columns);
       keeps(Graph({n.y, n.mean, n.factor}), {"mean", "factor"});
       keeps(Graph({n.mean, n.y}), {"mean"});

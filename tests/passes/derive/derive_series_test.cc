@@ -131,7 +131,7 @@ TEST(DeriveSeries, ThreadsShareTheBlocks) {
 TEST(DeriveSeries, OfARunTimeNumberOfRowsSomeAreABlock) {
   const std::string text = for_v4(gelu_of_sum({kRows, 15}));
   for (const char* line :
-       {".alternative(B >= 256, y_rows32)\n", ".alternative(B >= 32, y_rows8)\n",
+       {".alternative(B >= 256, y_rows32)\n", ".alternative(B >= 24, y_rows8)\n",
         "y_rows32.split(i0, i0, row, 32, shift_inwards)\n", "y_rows32.fuse(row, i1, flat)\n",
         "s_rows32.compute_at(y_rows32, i0)\n"}) {
     EXPECT_TRUE(has(text, line)) << line << text;

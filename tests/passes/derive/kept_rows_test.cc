@@ -153,6 +153,18 @@ TEST(KeptRows, KeepsShortRowsOnlyWhereTheyStayInNoCache) {
 }
 
 // A softmax and its logarithm: that of one value a row comes behind.
+// Rows in each lane keep nothing, and are faster where a row has a vector or two at most.
+TEST(KeptRows, KeepsNothingOfRowsOfAFewElementsWhoseNumberIsNotKnown) {
+  for (const int64_t elements : {13, 24, 25, 64}) {
+    const Axis r("i", Extent::size("R")), c("j", elements), s("k", elements);
+    const Tensor x = input("x", f32, {r.extent(), elements});
+    const Tensor p = compute("p", {r}, sum(s, x(r, s)));
+    const Tensor y = compute("y", {r, c}, x(r, c) * p(r));
+    const Names kept = kept_of(groups_of(Graph({y, p})));
+    EXPECT_EQ(kept, elements > 24 ? Names{"p"} : Names{}) << elements;
+  }
+}
+
 TEST(KeptRows, KeepsForWholeRowsRatherThanForOneValue) {
   const Graph all = softmax_by_hand(64, 1000);
   const Tensor y(op_of(all, "y")), highest(op_of(all, "highest")), total(op_of(all, "total"));

@@ -251,6 +251,20 @@ TEST(LayerBlocks, NotOfTheLayerAsAWeight) {
   EXPECT_EQ(count(y, kSmall), 0U);
 }
 
+// A function that goes through several rows with each vector by itself.
+TEST(LayerBlocks, NotAFunctionInVectorsThatAreHalfEmpty) {
+  const auto of_columns = [](int64_t columns) {
+    const Tensor h =
+        gelu(matmul(rows_of(kSize, 64), weight("w", f32, {64, columns})), Gelu::tanh, "h");
+    return layer(h, "y", 32);
+  };
+  EXPECT_EQ(why_not(of_columns(9), "h", "y"),
+            "expected full vectors of the columns of h, which take a function, got 9");
+  EXPECT_EQ(count(of_columns(9)), 0U);
+  EXPECT_EQ(count(of_columns(32)), 1U);
+  EXPECT_EQ(count(layer(layer(rows_of(kSize, 64), "h", 9), "y", 32)), 1U) << "no function";
+}
+
 TEST(LayerBlocks, NotWhatHasOtherAxes) {
   const Tensor h = layer(input("x", f32, {4, kSize, 64}), "h", 32);
   const Axis m("m", kSize), n("n", 32), k("k", 32);

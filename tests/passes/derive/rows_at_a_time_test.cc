@@ -133,8 +133,8 @@ TEST(RowsAtATime, TheSumsOfTheLastTileEndWithTheLastRow) {
 
 // What is kept of each row goes on beyond the last one.
 TEST(RowsAtATime, FourShortOnesWhereTheyDoNotEndWithTheLast) {
-  const Axis i("i", kSize), k("k", 20), r("r", 20);
-  const Tensor x = input("x", f32, {kSize, 20});
+  const Axis i("i", kSize), k("k", 28), r("r", 28);
+  const Tensor x = input("x", f32, {kSize, 28});
   const Tensor top = compute("top", {i}, reduce_max(r, x(i, r)));
   const Graph kept({compute("y", {i, k}, exp(x(i, k) - top(i))), top});
   const std::string text = derived(kept, target_of("x86-64-v3", 1));
