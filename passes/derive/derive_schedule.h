@@ -63,8 +63,8 @@
 //                               a row in each lane then (alternative, derive_short_rows). Of a
 //                               whole tensor threads share parts (derive_sum_in_parts)
 //   reduction of many rows,     vectors along the columns, several rows at a time, results in
-//   more columns than fit       memory; threads over other axes, or wide blocks of columns
-//   registers
+//   more columns than fit       memory; threads over other axes, wide blocks of columns or, of few
+//   registers                   columns, whether or not these fit registers, parts of the rows
 //   (derive_combined_rows)
 //   sums by class, histograms   one place is changed for each term
 //   (derive_chosen_places)
@@ -83,8 +83,8 @@
 //   (derive_windows)
 //   many small matrices, each   one in each lane, all elements unrolled
 //   element computed otherwise;
-//   rows of up to 24 elements
-//   that are combined
+//   rows of up to 24 elements   Of a run-time number of rows fewer than lanes are computed along
+//   that are combined           their elements, or across the axis around (few_small_rows)
 //   (small_rows)
 //
 // Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
