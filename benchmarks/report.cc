@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -74,6 +75,17 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
   return text;
 }
 
+// Those of which something was measured; a filter leaves most of them out.
+std::vector<Row> measured(const std::vector<Row>& rows) {
+  std::vector<Row> some;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(some), [](const Row& row) {
+    return !row.seconds.empty() || !row.again.empty() ||
+           std::any_of(row.peers.begin(), row.peers.end(),
+                       [](const Peer& peer) { return !peer.seconds.empty(); });
+  });
+  return some;
+}
+
 std::string table(const std::vector<Row>& rows) {
   if (rows.empty()) return "";
   std::vector<std::vector<std::string>> lines = {
@@ -133,12 +145,12 @@ std::string report_text(const Report& report) {
   text += lost.empty() ? "losses: none\n" : "losses:\n";
   for (const std::string& loss : lost) text += "  " + loss + '\n';
   for (const std::string& note : report.notes) text += note + '\n';
-  return text + table(report.rows);
+  return text + table(measured(report.rows));
 }
 
 std::string report_json(const Report& report) {
   Json rows = Json::array();
-  for (const Row& row : report.rows) {
+  for (const Row& row : measured(report.rows)) {
     Json peers = Json::array();
     for (const Peer& peer : row.peers) {
       peers.push_back({{"name", peer.name},

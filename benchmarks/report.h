@@ -45,7 +45,8 @@ constexpr double kMark = 0.95;
 // explain says so.
 std::vector<std::string> losses(const Report& report);
 
-// Warnings and losses come first. A dash is what was not measured.
+// Warnings and losses come first. A dash is what was not measured of a row; one of which nothing
+// was, as a filter says, is left out.
 std::string report_text(const Report& report);
 // The same numbers, with null for what was not measured.
 std::string report_json(const Report& report);

@@ -119,6 +119,14 @@ TEST(ReportText, HasADashForWhatWasNotMeasured) {
               ContainsRegex("\nnothing +op/s +- +- +- +1.0 +- +- +Halide\n"));
 }
 
+TEST(ReportText, LeavesOutRowsOfWhichNothingWasMeasured) {
+  Row row = not_measured();
+  row.peers[0].seconds.clear();
+  EXPECT_EQ(report_text(report_of({row, against(2)})), report_text(report_of({against(2)})));
+  EXPECT_EQ(report_text(report_of({row})), "losses: none\n");
+  EXPECT_EQ(json_of({row, lasting(0.5)}).at("rows").size(), 1U);
+}
+
 TEST(ReportText, OfNothingHasNoTable) { EXPECT_EQ(report_text(Report()), "losses: none\n"); }
 
 TEST(ReportJson, HasTheSameNumbers) {
