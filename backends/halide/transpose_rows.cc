@@ -242,6 +242,18 @@ bool is_straight(const Stmt& statement) {
   return !loops.any;
 }
 
+// One behind another.
+std::vector<Stmt> statements_of(const hi::Block* block) {
+  std::vector<Stmt> all;
+  Stmt rest = block;
+  for (const auto* list = block; list != nullptr; list = rest.as<hi::Block>()) {
+    all.push_back(list->first);
+    rest = list->rest;
+  }
+  all.push_back(rest);
+  return all;
+}
+
 class LoadRows : public hi::IRMutator {
  public:
   using hi::IRMutator::mutate;
@@ -272,12 +284,7 @@ class LoadRows : public hi::IRMutator {
       close();
       made.push_back(mutate(statement));
     };
-    Stmt rest = op;
-    for (const auto* list = op; list != nullptr; list = rest.as<hi::Block>()) {
-      add(list->first);
-      rest = list->rest;
-    }
-    add(rest);
+    for (const Stmt& statement : statements_of(op)) add(statement);
     close();
     return hi::Block::make(made);
   }
@@ -451,12 +458,7 @@ class StoreRowsApart : public hi::IRMutator {
       if (one) return run.push_back(*one);
       made.push_back(mutate(statement));
     };
-    Stmt rest = op;
-    for (const auto* list = op; list != nullptr; list = rest.as<hi::Block>()) {
-      add(list->first);
-      rest = list->rest;
-    }
-    add(rest);
+    for (const Stmt& statement : statements_of(op)) add(statement);
     close();
     return hi::Block::make(made);
   }

@@ -165,7 +165,7 @@ std::optional<int64_t> steps_of_thread(const Op& op, const Target& target) {
   if (bytes >= kPage * target.cores || !wakes_threads_to_sum(op, target)) return std::nullopt;
   const int64_t extent = op.reduction_axes.front().extent().as_constant().value_or(0);
   const int64_t steps = (extent + target.cores - 1) / target.cores;
-  const bool has_few = extent < target.cores + target.cores;  // not two for each thread
+  const bool has_few = extent < int64_t{2} * target.cores;
   if (has_few || all / extent * steps < kManyRows) return std::nullopt;
   return op.reduction_axes.size() > 1 ? steps : (steps + kMostRows - 1) / kMostRows * kMostRows;
 }

@@ -234,8 +234,8 @@ std::optional<int64_t> lanes_of_all(const std::vector<Member>& members, size_t r
 }
 
 // How many vectors of each member are stored in turn, where stores by turns take longest: so many
-// that all of a row have as many, and few enough for what they read to stay in registers. Nothing
-// where no number divides those of a row.
+// that all of a row, or a block of it, have as many, and few enough for what they read to stay in
+// registers. Nothing where no number divides those of a row.
 std::optional<int64_t> vectors_of_turn(const Extent& row, int64_t lanes) {
   const std::optional<int64_t> elements = row.as_constant();
   if (!elements) return std::nullopt;
@@ -260,10 +260,12 @@ class SharedLoops {
         rows_(vector_axis(leader_, target)) {
     if (const auto lanes = lanes_of_all(members_, rows_, target, schedule)) {
       const bool waits = wait_for_stores(group, leader_, rows_, target);
-      if (waits) turn_ = vectors_of_turn(leader_.axes[rows_].extent(), *lanes);
+      const auto block = in_tasks() ? block_of(group, leader_, rows_, target) : std::nullopt;
+      const Extent row = block ? Extent(*block) : leader_.axes[rows_].extent();
+      if (waits) turn_ = vectors_of_turn(row, *lanes);
       vectors_ = !waits || turn_;
     }
-    const bool needs_block = vectors_ ? threads_ && rows_ == 0 : true;
+    const bool needs_block = !vectors_ || in_tasks();
     if (needs_block) block_ = block_of(group, leader_, rows_, target);
     if (threads_ && rows_ > 0) {
       const auto begin = leader_.axes.begin();
@@ -303,6 +305,9 @@ class SharedLoops {
   }
 
  private:
+  // Whether threads share parts of the one row that there is.
+  bool in_tasks() const { return threads_ && rows_ == 0; }
+
   // The loops of one member, vectors included.
   void make(const Member& member, StageSchedule* stage) const {
     if (member.merged) member.merged->fuse(stage);

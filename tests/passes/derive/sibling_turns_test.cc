@@ -31,6 +31,8 @@ TEST(SiblingTurns, StoresToSeveralArraysAreOfAFewVectorsByTurnsWhereTheyTakeLong
   }
   EXPECT_TRUE(shares(pair_of({512, 1024}), "i1", kFourCores));
   EXPECT_TRUE(shares(planes_of_pixels(200, 320), "j", kOneCore, "b.unroll(turn)\n"));
+  // Of the parts of one long row, which threads share, those of a part.
+  EXPECT_TRUE(shares(pair_of({99999 * 8}), "within", kFourCores, ", turn, 4)\n"));
   for (const char* target : {kOneCore, kFourCores}) {
     EXPECT_TRUE(computes_at(pair_of({30, 1000}), target));
     EXPECT_TRUE(computes_at(pair_of({30, 1003}), target));
