@@ -45,10 +45,10 @@ constexpr double kMark = 0.95;
 // explain says so.
 std::vector<std::string> losses(const Report& report);
 
-// Warnings and losses come first. A dash is what was not measured of a row; one of which nothing
-// was, as a filter says, is left out.
+// Warnings and losses come first. A dash is what was not measured of a row. A row of which nothing
+// was measured is left out: a filter said so, or Ctrl-C came first.
 std::string report_text(const Report& report);
-// The same numbers, with null for what was not measured.
+// The same numbers of the same rows, with null for a dash.
 std::string report_json(const Report& report);
 
 // 0.123 as "12.3".

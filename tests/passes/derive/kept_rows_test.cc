@@ -152,7 +152,6 @@ TEST(KeptRows, KeepsShortRowsOnlyWhereTheyStayInNoCache) {
             Names{"p"});
 }
 
-// A softmax and its logarithm: that of one value a row comes behind.
 // Rows in each lane keep nothing, and are faster where a row has a vector or two at most.
 TEST(KeptRows, KeepsNothingOfRowsOfAFewElementsWhoseNumberIsNotKnown) {
   for (const int64_t elements : {13, 24, 25, 64}) {
@@ -165,6 +164,7 @@ TEST(KeptRows, KeepsNothingOfRowsOfAFewElementsWhoseNumberIsNotKnown) {
   }
 }
 
+// A softmax and its logarithm: that of one value a row comes behind.
 TEST(KeptRows, KeepsForWholeRowsRatherThanForOneValue) {
   const Graph all = softmax_by_hand(64, 1000);
   const Tensor y(op_of(all, "y")), highest(op_of(all, "highest")), total(op_of(all, "total"));
