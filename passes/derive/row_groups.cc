@@ -227,7 +227,7 @@ bool combines_rows(const RowGroup& group) {
 std::optional<std::string> why_not_worth_keeping(const RowGroup::Member& kept,
                                                  const RowGroup& group, const Target& target) {
   constexpr int64_t kFewVectors = 16, kCaches = 4;
-  constexpr int64_t kMostInLane = 24;  // of a row in each lane, which keeps nothing (small_rows.h)
+  constexpr int64_t kShortRow = 24;  // faster operation by operation, whatever their number is
   if (!is_one_in_a_row(*kept.op, kept.axes)) {
     return fmt::format("expected one value of {} in a row, for what is stored is read again anyway",
                        kept.op->name);
@@ -246,9 +246,9 @@ std::optional<std::string> why_not_worth_keeping(const RowGroup::Member& kept,
     if (all) bytes = std::max(bytes, saturated_product(*all, size_in_bytes(member.op->dtype)));
   }
   const int64_t least = kFewVectors * target.vector_lanes(group.reader().dtype);
-  if (!is_known && of_row <= kMostInLane) {
+  if (!is_known && of_row <= kShortRow) {
     return fmt::format("expected rows of more than {} elements, which {} is kept for, got {}",
-                       kMostInLane, kept.op->name, of_row);
+                       kShortRow, kept.op->name, of_row);
   }
   if (of_row >= least || !is_known || bytes > kCaches * target.l2_bytes) return std::nullopt;
   return fmt::format(

@@ -152,7 +152,7 @@ TEST(KeptRows, KeepsShortRowsOnlyWhereTheyStayInNoCache) {
             Names{"p"});
 }
 
-// Rows in each lane keep nothing, and are faster where a row has a vector or two at most.
+// Of short rows the operations are faster one by one.
 TEST(KeptRows, KeepsNothingOfRowsOfAFewElementsWhoseNumberIsNotKnown) {
   for (const int64_t elements : {13, 24, 25, 64}) {
     const Axis r("i", Extent::size("R")), c("j", elements), s("k", elements);
