@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/halide/equal_indices.h"
 #include "backends/halide/first_lanes.h"
 
 namespace emulsion {
@@ -260,7 +261,7 @@ class ClampedVectors : public hi::IRMutator {
   // Whether no lane is used whose neighbour is above the bound.
   bool is_inside(const Clamp& clamp, const Halide::Expr& bound) const {
     return std::any_of(ends_.begin(), ends_.end(), [&](const Halide::Expr& last) {
-      return hi::is_const_zero(hi::simplify(bound - clamp.base - last));
+      return are_equal_indices(bound - clamp.base, last);
     });
   }
 

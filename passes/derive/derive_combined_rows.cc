@@ -8,6 +8,7 @@
 
 #include "dsl/expr.h"
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/derive_few_columns.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/merge_axes.h"
 #include "passes/index/simplify_index.h"
@@ -19,7 +20,8 @@ namespace {
 // the results are loaded and stored once for all of them. Rows of a power of two all fall into one
 // set of the first cache, which holds eight lines at least.
 // Of elements that are loaded one by one there are no streams, and each row has as many
-// instructions as a vector has lanes.
+// instructions as a vector has lanes. Of few rows that nothing divides, as of 9, about as many each
+// time: 5 and 4.
 constexpr int64_t kMostRows = 8, kRowsFarApart = 2;
 int64_t rows_combined_at_a_time(const Op& op) {
   if (steps_far(op, op.axes.back())) return kRowsFarApart;
@@ -27,7 +29,8 @@ int64_t rows_combined_at_a_time(const Op& op) {
   for (int64_t count = kMostRows; count > kMostRows / 2; --count) {
     if (rows.exact_quotient(count)) return count;
   }
-  return kMostRows;
+  const int64_t few = rows.as_constant().value_or(0), times = (few + kMostRows - 1) / kMostRows;
+  return few > 0 && times < kMostRows ? (few + times - 1) / times : kMostRows;
 }
 
 int64_t columns_of_vector(const Op& op, const Target& target) {
@@ -66,6 +69,7 @@ class RowBlocks {
         count_(rows_combined_at_a_time(op)),
         within_(axes_within(op, first)),
         reductions_(op.reduction_axes.rbegin(), op.reduction_axes.rend()),
+        is_known_(columns.is_constant()),
         all_rows_(rows_.extent().exact_quotient(count_)),
         all_lanes_(columns.exact_quotient(lanes)) {}
 
@@ -99,7 +103,9 @@ class RowBlocks {
     order.insert(order.end(), reductions_.begin(), reductions_.end());
     order.push_back(block);
     stage->reorder(order).parallel(block);
-    if (!exact) stage->partition(block);
+    // Of a known number not by the blocks, of which the last one would be computed behind the
+    // others: all have nearly as many vectors.
+    if (!exact) stage->partition(is_known_ ? last_ : block);
     if (!all_rows_) stage->partition(rows_);
   }
 
@@ -109,6 +115,7 @@ class RowBlocks {
   Axis rows_, last_, lane_, row_;
   int64_t lanes_, count_;
   std::vector<Axis> within_, reductions_;       // innermost first
+  bool is_known_;                               // the number of columns
   std::optional<Extent> all_rows_, all_lanes_;  // how many steps, where they divide the extent
 };
 
@@ -132,42 +139,49 @@ bool lies_along(const Op& op, const Axis& rows, const Axis& last) {
   });
 }
 
-// Whether it combines `least` rows or more, with more results in each than registers hold.
+// Whether some axis of results moves with what is combined: of windows, whose rows lie near.
+bool has_windows(const Op& op) {
+  const auto moves = [](const Expr& index, const std::vector<Axis>& axes) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](const Axis& axis) { return mentions(index, axis.name()); });
+  };
+  return any_part(op.body, [&](const Expr& e) {
+    return e->op == ExprOp::read &&
+           std::any_of(e->args.begin(), e->args.end(), [&](const Expr& index) {
+             return moves(index, op.axes) && moves(index, op.reduction_axes);
+           });
+  });
+}
+
 constexpr int64_t kManyRows = 64, kSomeRows = 16;
+
+// Whether it combines `least` rows or more, or a run-time number of them: of the last axis, or many
+// of all axes.
+bool has_rows(const Op& op, int64_t least) {
+  constexpr int64_t kManyOfAllAxes = 48;
+  if (op.reduction_axes.back().extent().as_constant().value_or(least) >= least) return true;
+  int64_t all = 1;
+  for (const Axis& axis : op.reduction_axes) {
+    all = saturated_product(all, axis.extent().as_constant().value_or(kManyOfAllAxes));
+  }
+  return op.reduction_axes.size() > 1 && all >= kManyOfAllAxes && !has_windows(op);
+}
+
+// Whether it combines `least` rows or more, with more results in each than registers hold.
 bool combines_rows(const Op& op, int64_t least, const Target& target) {
   if (op.axes.empty()) return false;
   const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
-  return rows.extent().as_constant().value_or(least) >= least && last.extent() != Extent(0) &&
-         !fills_registers(op, target) && is_contiguous_in_a_read(op, last.name(), true) &&
-         !lies_along(op, rows, last);
+  return has_rows(op, least) && last.extent() != Extent(0) && !fills_registers(op, target) &&
+         is_contiguous_in_a_read(op, last.name(), true) && !lies_along(op, rows, last);
 }
 
-// How many steps of the outermost axis of the rows a thread sums up where threads share these;
-// nothing where they share something better: other axes of the results, or the columns, of which
-// each has a long part of every row. Of short parts the processor fetches little ahead, for its
-// pages end.
-std::optional<int64_t> steps_of_thread(const Op& op, const Target& target) {
-  constexpr int64_t kPage = 4096;
-  if (op.axes.empty()) return std::nullopt;
-  const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
-  int64_t all = 1;
-  for (const Axis& axis : op.reduction_axes) {
-    all = saturated_product(all, axis.extent().as_constant().value_or(0));
-  }
-  const int64_t columns = element_count(op.shape).value_or(0);
-  if (last.extent() != Extent(columns) || columns < columns_of_vector(op, target)) {
-    return std::nullopt;
-  }
-  if (!is_contiguous_in_a_read(op, last.name(), true) || lies_along(op, rows, last)) {
-    return std::nullopt;
-  }
-  const int64_t bytes = saturated_product(columns, size_in_bytes(op.dtype));
-  if (bytes >= kPage * target.cores || !wakes_threads_to_sum(op, target)) return std::nullopt;
-  const int64_t extent = op.reduction_axes.front().extent().as_constant().value_or(0);
-  const int64_t steps = (extent + target.cores - 1) / target.cores;
-  const bool has_few = extent < int64_t{2} * target.cores;
-  if (has_few || all / extent * steps < kManyRows) return std::nullopt;
-  return op.reduction_axes.size() > 1 ? steps : (steps + kMostRows - 1) / kMostRows * kMostRows;
+// Of a run-time number of rows: that not all of what is combined has guards.
+Expr has_whole_steps(const Op& op) {
+  const auto is_known = [](const Axis& axis) { return axis.extent().is_constant(); };
+  const auto rows =
+      std::find_if_not(op.reduction_axes.rbegin(), op.reduction_axes.rend(), is_known);
+  const int64_t least = rows == op.reduction_axes.rbegin() ? kMostRows : 1;
+  return extent_value(rows->extent()) >= int_constant(least);
 }
 
 // Of a run-time number of columns: where there are enough for several threads, these share them.
@@ -237,47 +251,71 @@ void combine_rows_in_memory(const Op& op, size_t first, const Target& target, Sc
   blocks.partition(&stage);
 }
 
-bool threads_share_rows(const Op& op, const Target& target) {
-  return steps_of_thread(op, target).has_value();
+std::optional<PartSizes> parts_of_rows(const Op& op, const Target& target) {
+  constexpr int64_t kPage = 4096, kShortestVector = 4;
+  if (op.axes.empty()) return std::nullopt;
+  const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
+  const int64_t columns = element_count(op.shape).value_or(0);
+  if (last.extent() != Extent(columns) || columns < kShortestVector) return std::nullopt;
+  if (!is_contiguous_in_a_read(op, last.name(), true) || lies_along(op, rows, last)) {
+    return std::nullopt;
+  }
+  const int64_t bytes = saturated_product(columns, size_in_bytes(op.dtype));
+  if (bytes >= kPage * target.cores || !wakes_threads_to_sum(op, target)) return std::nullopt;
+  const std::optional<int64_t> elements = elements_of_step(op);
+  if (!elements) return std::nullopt;
+  const std::optional<int64_t> extent = op.reduction_axes.front().extent().as_constant();
+  if (!extent) return parts_of_rounds(op, target);
+  int64_t steps = (*extent + target.cores - 1) / target.cores;
+  const bool has_few = *extent < int64_t{2} * target.cores;
+  if (has_few || *elements / columns * steps < kManyRows) return std::nullopt;
+  if (op.reduction_axes.size() == 1) steps = (steps + kMostRows - 1) / kMostRows * kMostRows;
+  return PartSizes{(*extent + steps - 1) / steps, steps};
 }
 
-bool derive_rows_in_parts(const Op& op, const Target& target, Schedule* schedule) {
-  const std::optional<int64_t> steps = steps_of_thread(op, target);
-  if (!steps) return false;
-  const Axis &rows = op.reduction_axes.front(), &last = op.axes.back();
-  const int64_t count = rows.extent().constant_term(), lanes = columns_of_vector(op, target);
-  const Axis block(fresh_axis(op, "block"), (count + *steps - 1) / *steps);
-  Op part = op;
-  part.name = fresh_stage(*schedule, op.name + "_parts");
-  part.axes.insert(part.axes.begin(), block);
-  part.shape.insert(part.shape.begin(), block.extent());
-  part.reduction_axes.front() = Axis(rows.name(), *steps);
-  StageSchedule& stage = (*schedule)[op.name];
-  stage.split(rows, block, rows, *steps).rfactor(block, part.name);
+bool threads_share_rows(const Op& op, const Target& target) {
+  return op.reduction_axes.front().extent().is_constant() && parts_of_rows(op, target);
+}
+
+void derive_rows_in_parts(const Op& op, const PartSizes& sizes, const Target& target,
+                          Schedule* schedule) {
+  const Axis& last = op.axes.back();
+  const int64_t lanes = columns_of_vector(op, target);
+  const SumsInParts made = cut_in_parts(op, sizes, schedule);
+  const Op& part = made.part;
   std::vector<Axis> order = {last};  // the part outermost
   order.insert(order.end(), part.axes.rbegin() + 1, part.axes.rend());
   StageSchedule& parts = (*schedule)[part.name];
-  std::string sums = part.name;
-  if (combines_rows(part, kSomeRows, target)) {
+  // In memory of its own: a line of the cache that two threads add to goes to and fro.
+  Op sums = part;
+  sums.name = accumulator_of(part, part, schedule);
+  const auto vectorize_columns = [&](StageSchedule* stage) {
+    const Axis lane(fresh_axis(part, "lane"));
+    const bool is_exact = last.extent().exact_quotient(lanes).has_value();
+    stage->split(last, last, lane, lanes, is_exact ? Tail::automatic : Tail::predicate);
+    stage->reorder({lane, last, made.block}).vectorize(lane);
+  };
+  std::string walk = sums.name;  // the stage that goes through the rows
+  if (sums_few_columns(op, target)) {
+    (*schedule)[sums.name].compute_at(part.name, made.block);
+    walk = derive_few_columns(sums, target, schedule);
+    (*schedule)[walk].compute_at(part.name, made.block);
+    vectorize_columns(&parts);
+  } else if (combines_rows(part, kSomeRows, target)) {
     const RowBlocks blocks(part, part.axes.size() - 1, last.extent(), lanes);
-    parts.reorder(order);
-    blocks.combine(&parts);
-    blocks.partition(&parts);
+    StageSchedule& in_memory = (*schedule)[sums.name];
+    in_memory.compute_at(part.name, made.block).reorder(order);
+    blocks.combine(&in_memory);
+    blocks.partition(&in_memory);
+    vectorize_columns(&parts);
   } else {
-    sums = accumulator_of(part, part, schedule);
     parts.reorder(order);
-    Op in_registers = part;
-    in_registers.name = sums;
-    derive_sums(in_registers, part, target, true, schedule);
+    derive_sums(sums, part, target, true, schedule);
   }
-  parts.reorder_storage(order).parallel(block);
+  parts.reorder_storage(order).parallel(made.block);
   // Not by the parts, of which the last one would be computed behind the others.
-  if (count % *steps != 0) (*schedule)[sums].partition(rows);
-  const Axis lane(fresh_axis(part, "lane"));
-  const bool is_exact = last.extent().exact_quotient(lanes).has_value();
-  stage.split(last, last, lane, lanes, is_exact ? Tail::automatic : Tail::predicate);
-  stage.reorder({lane, last, block}).vectorize(lane);
-  return true;
+  if (made.uneven) (*schedule)[walk].partition(*made.uneven);
+  vectorize_columns(&(*schedule)[op.name]);
 }
 
 void derive_combined_rows(const Op& own, const Target& target, Schedule* schedule,
@@ -287,7 +325,6 @@ void derive_combined_rows(const Op& own, const Target& target, Schedule* schedul
   constexpr int64_t kLeastVectors = 64, kLeastOfMany = 8;
   const std::optional<MergedAxes> merged =
       few_rows ? std::nullopt : merge_result_axes(own, 0, target);
-  if (!few_rows && !merged && derive_rows_in_parts(own, target, schedule)) return;
   if (merged) merged->fuse(&(*schedule)[own.name]);
   const Op& op = merged ? merged->view : own;
   const int64_t least_for_threads = points_for_threads({&op}, target);
@@ -309,13 +346,13 @@ void derive_combined_rows(const Op& own, const Target& target, Schedule* schedul
     const int64_t least = is_much ? kLeastOfMany : kLeastVectors;
     const int64_t tasks = std::min<int64_t>(target.cores, all / (least * lanes));
     const int64_t width = tasks > 1 ? ((all + tasks - 1) / tasks + lanes - 1) / lanes : 0;
-    const std::optional<Expr> enough = reaches(work_of_row(op), least_for_threads);
-    if (tasks > 1 && few_rows && enough && enough->defined()) {
-      const Expr rows = extent_value(op.reduction_axes.back().extent());
+    const std::optional<Expr> enough =
+        reaches(few_rows ? work_of_row(op) : work_of(op), least_for_threads);
+    if (tasks > 1 && enough) {
+      if (!enough->defined()) return blocks.share(op, width, &stage);
       blocks.share(op, width, &stage.specialize(*enough));
-      return blocks.partition(&stage.specialize(rows >= int_constant(kMostRows)));
+      return blocks.partition(&stage.specialize(has_whole_steps(op)));
     }
-    if (tasks > 1) return blocks.share(op, width, &stage);
   }
   blocks.partition(&stage);
   if (!few_rows) share_sums(op, op, outer.size(), target, std::nullopt, &stage);

@@ -12,6 +12,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/column_tiles.h"
+#include "passes/derive/derive_few_columns.h"
 #include "passes/derive/derive_shared_walk.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_sum_in_parts.h"
@@ -177,8 +178,11 @@ void share_sums_of_columns(const std::vector<const Op*>& sums, const Op& result,
   const Axis around = tile.of_task > 1 ? task_of(result) : tiles;
   StageSchedule& stage = (*schedule)[result.name];
   const size_t rows = result.axes.size() - (tile.rows > 1 ? 2 : 1);
-  share_sums(*sums.front(), result, rows, target, tile.rows > 1 ? result.axes[rows] : around,
-             &stage);
+  std::optional<Axis> last = tile.rows > 1 ? result.axes[rows] : around;
+  const std::optional<int64_t> columns = result.axes.back().extent().as_constant();
+  // One tile of columns is nothing to share.
+  if (tile.rows == 1 && columns && *columns <= tile.width * tile.of_task) last.reset();
+  share_sums(*sums.front(), result, rows, target, last, &stage);
 }
 
 //   if N <= lanes: the sums of one vector  else: of several
@@ -313,11 +317,19 @@ bool has_vectors_to_reduce(const Op& op, const Target& target) {
 }
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
+  const auto otherwise = [&](Schedule* made) { derive_reduction(op, target, made); };
+  if (derive_parts_of_much(op, op, target, otherwise, schedule)) return;
   StageSchedule& stage = (*schedule)[op.name];
   if (shares_walk(op, target)) return derive_shared_walk(op, target, schedule);
   if (combines_chosen_places(op, target)) return derive_chosen_places(op, target, schedule);
+  if (threads_share_rows(op, target)) {
+    return derive_rows_in_parts(op, *parts_of_rows(op, target), target, schedule);
+  }
+  if (sums_few_columns(op, target)) {
+    derive_few_columns(op, target, schedule);
+    return;
+  }
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
-  if (derive_rows_in_parts(op, target, schedule)) return;
   if (has_sums_in_vectors(op, target)) {
     return derive_shared_sums({&op}, op, target, schedule);
   }

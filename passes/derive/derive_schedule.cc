@@ -14,6 +14,7 @@
 #include "dsl/schedule_axes.h"
 #include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/derive_sum_in_parts.h"
 #include "passes/derive/derive_tiles.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/loop_groups.h"
@@ -87,6 +88,10 @@ void derive_sums_and_result(const Op& sums, const Op& result, const Target& targ
                             const DeriveOptions& options, Schedule* schedule) {
   if (&sums == &result) return derive_op(sums, target, options, schedule);
   if (derive_contraction({&sums, &result}, target, options, schedule)) return;
+  const auto otherwise = [&](Schedule* made) {
+    derive_sums_and_result(sums, result, target, options, made);
+  };
+  if (derive_parts_of_much(sums, result, target, otherwise, schedule)) return;
   if (can_wait_in_vectors(sums, result, target)) {
     return derive_shared_sums({&sums}, result, target, schedule);
   }
@@ -186,6 +191,29 @@ void derive_with_readers(const Graph& grouped, const Target& target, const Deriv
     derive_points_with_reader(points, target, schedule);
     const std::vector<const Op*> members = members_of(points);
     done->insert(members.begin(), members.end());
+  }
+}
+
+// Sums over a run-time length, and what alone reads them, as of a mean: two ways for both.
+void derive_much_with_readers(const Graph& grouped, const Target& target,
+                              const DeriveOptions& options, std::unordered_set<const Op*>* done,
+                              Schedule* schedule) {
+  const Readers readers(grouped);
+  for (const OpPtr& op : grouped.ops()) {
+    if (op->kind != OpKind::compute || op->combiner == Combiner::none || done->count(op.get())) {
+      continue;
+    }
+    const std::vector<const Op*>* const reading = readers.only_readers(*op);
+    if (reading == nullptr || reading->size() != 1) continue;
+    const Op& reader = *reading->front();
+    const bool is_pointwise = is_computed(reader) && sums_of(reader) == nullptr;
+    if (!is_pointwise || done->count(&reader) > 0 || !fits_one_expression(reader)) continue;
+    const auto otherwise = [&](Schedule* made) {
+      derive_apart(*op, target, options, made);
+      derive_apart(reader, target, options, made);
+    };
+    if (!derive_parts_of_much(*op, reader, target, otherwise, schedule)) continue;
+    done->insert({op.get(), &reader});
   }
 }
 
@@ -358,6 +386,7 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     });
     derive_choices(grouped, borders, target, &done, &schedule);
     derive_with_readers(grouped, target, options, &done, &schedule, report);
+    derive_much_with_readers(grouped, target, options, &done, &schedule);
     for (const std::vector<OpPtr>& group :
          siblings_of(grouped, target, options, done, loops.rows, report)) {
       derive_siblings(group, target, &schedule);

@@ -18,6 +18,7 @@
 #include "passes/derive/layer_blocks.h"
 #include "passes/derive/row_blocks.h"
 #include "passes/derive/row_groups.h"
+#include "passes/derive/sums_in_parts.h"
 #include "passes/derive/vector_lanes.h"
 #include "passes/derive/window_chains.h"
 
@@ -336,11 +337,14 @@ inline constexpr int64_t kFewRows = 3;
 // second cache, and is walked through as it lies. The more rows there are, the more of their sums
 // are loaded and stored beside it.
 bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Target& target);
-// Whether threads share rows of a known number, and not their columns, of which there are so few
-// that the part of a thread would be short; false of others, which derive_rows_in_parts() leaves.
+// How threads share rows, and not their columns, of which there are so few that the part of a
+// thread would be short; nothing where they do not.
 //   parallel block: for r: for c: parts[block, c] += x[r, c]; for block: for c: y[c] += parts
+std::optional<PartSizes> parts_of_rows(const Op& op, const Target& target);
+void derive_rows_in_parts(const Op& op, const PartSizes& sizes, const Target& target,
+                          Schedule* schedule);
+// Whether they do whatever the run-time sizes are: rows of a known number.
 bool threads_share_rows(const Op& op, const Target& target);
-bool derive_rows_in_parts(const Op& op, const Target& target, Schedule* schedule);
 // The loops alone, of what is computed in the loops of another, which are of axes before `first`.
 void combine_rows_in_memory(const Op& op, size_t first, const Target& target, Schedule* schedule);
 

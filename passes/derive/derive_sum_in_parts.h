@@ -1,7 +1,10 @@
 #ifndef EMULSION_PASSES_DERIVE_DERIVE_SUM_IN_PARTS_H_
 #define EMULSION_PASSES_DERIVE_DERIVE_SUM_IN_PARTS_H_
 
-// Threads for sums, maxima and the like of a whole tensor. Private to passes/derive/.
+// Threads for sums, maxima and the like of a whole tensor, and of its columns. Private to
+// passes/derive/.
+
+#include <functional>
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
@@ -15,6 +18,15 @@ namespace emulsion {
 //                             s = sum(block, parts)
 // False of another sum, of what is too little for threads, and of a run-time length.
 bool derive_sum_in_parts(const Op& op, const Target& target, Schedule* schedule);
+
+// Sums of everything, or of few columns, over a run-time length. `reader`, an operation or a group,
+// is the only one to read them, or is them.
+//   if R >= 65536: parallel block: parts[block, c] = sum(r, e); y[c] = f(sum(block, parts))
+//   else: y[c] = f(sum(r, e)), as `derive_otherwise` says
+// False of other sums, and of a result that is no output: what others read has one way alone.
+bool derive_parts_of_much(const Op& sums, const Op& reader, const Target& target,
+                          const std::function<void(Schedule*)>& derive_otherwise,
+                          Schedule* schedule);
 
 }  // namespace emulsion
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "dsl/error.h"
+#include "passes/derive/derive_few_columns.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
 #include "passes/fuse/fused_group.h"
@@ -19,7 +20,8 @@ std::vector<const Op*> members_of(const WaitingSums& waiting) {
 bool can_wait_in_vectors(const Op& sums, const Op& result, const Target& target) {
   return !has_register_tiles(sums) && has_sums_in_vectors(sums, target) &&
          !combines_many_rows(sums, target) && !combines_chosen_places(sums, target) &&
-         !threads_share_rows(sums, target) && !crosses(result, target);
+         !threads_share_rows(sums, target) && !sums_few_columns(sums, target) &&
+         !crosses(result, target);
 }
 
 bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target) {

@@ -78,8 +78,17 @@ TEST(DeriveCombinedRows, EachThreadWalksThroughLongPartsOfTheRows) {
   const std::string text = derived(sum_of_columns(4096, 2050), target_of("x86-64-v3", 2));
   EXPECT_TRUE(has(text,
                   "s.split(i1, block, i1, 129, guard)\ns.reorder(i1, r0, block)\n"
-                  "s.parallel(block)\ns.partition(block)\n"))
-      << text;
+                  "s.parallel(block)\ns.partition(i1)\n"))
+      << "threads would not share the last part" << text;
+  // Of a run-time number of rows there may be too few.
+  const std::string rows = derived(sum_of_columns(kSize, 2050), target_of("x86-64-v3", 2));
+  EXPECT_TRUE(has(rows,
+                  "s.unroll(row)\ns.specialize(B >= 128)\ns.split(i1, block, i1, 129, guard)\n"
+                  "s.reorder(i1, r0, block)\ns.parallel(block)\ns.partition(i1)\ns.partition(r0)\n"
+                  "s.specialize(B >= 8)\ns.partition(r0)\ns.partition(i1)\n"))
+      << rows;
+  const Tensor pictures = sum(input("x", f32, {kSize, 20, 2050}), {0, 1}, false, "s");
+  EXPECT_TRUE(has(derived(pictures, target_of("x86-64-v3", 2)), "s.specialize(B >= 1)\n"));
 }
 
 // Of short parts of rows the processor fetches little ahead.
@@ -92,12 +101,17 @@ TEST(DeriveCombinedRows, ThreadsShareTheRowsWherePartsOfThemWouldBeShort) {
               "s.split(i1, i1, lane, " +
                   lanes +
                   ")\ns.reorder(lane, i1, block)\ns.vectorize(lane)\n"
-                  "s_parts.reorder(i1, block)\ns_parts.split(r0, r0, row, 8)\n"
-                  "s_parts.split(i1, i1, lane, " +
+                  "s_parts.cache_write(s_parts_acc)\ns_parts.split(i1, i1, lane, " +
                   lanes +
-                  ")\ns_parts.reorder(lane, row, i1, r0)\ns_parts.vectorize(lane)\n"
-                  "s_parts.unroll(row)\ns_parts.reorder_storage(i1, block)\n"
-                  "s_parts.parallel(block)\n");
+                  ")\ns_parts.reorder(lane, i1, block)\ns_parts.vectorize(lane)\n"
+                  "s_parts.reorder_storage(i1, block)\ns_parts.parallel(block)\n"
+                  "s_parts_acc.compute_at(s_parts, block)\n"
+                  "s_parts_acc.reorder(i1, block)\ns_parts_acc.split(r0, r0, row, 8)\n"
+                  "s_parts_acc.split(i1, i1, lane, " +
+                  lanes +
+                  ")\ns_parts_acc.reorder(lane, row, i1, r0)\n"
+                  "s_parts_acc.vectorize(lane)\ns_parts_acc.unroll(row)\n")
+        << "sums in memory of the thread's own";
   }
   // Of few columns each part is summed up in registers.
   const std::string few = derived(sum_of_columns(100000, 64), target_of("x86-64-v3", 2));
@@ -111,7 +125,7 @@ TEST(DeriveCombinedRows, ThreadsShareTheRowsWherePartsOfThemWouldBeShort) {
   // A part has whole steps of eight rows; only the last steps of each have guards.
   const std::string text = derived(sum_of_columns(1009, 1009), target_of("x86-64-v3", 2));
   EXPECT_TRUE(has(text, "s.split(r0, block, r0, 512)\n")) << text;
-  EXPECT_TRUE(has(text, "s_parts.partition(r0)\n")) << text;
+  EXPECT_TRUE(has(text, "s_parts_acc.partition(r0)\n")) << text;
   EXPECT_FALSE(has(text, "partition(block)")) << "threads would not share the last part";
   // Pictures are shared whole, if there are several for each thread.
   const Tensor pictures = input("x", f32, {40, 100, 96});
@@ -119,7 +133,7 @@ TEST(DeriveCombinedRows, ThreadsShareTheRowsWherePartsOfThemWouldBeShort) {
                   "s.split(r0, block, r0, 20)\ns.rfactor(block, s_parts)\n"));
 }
 
-TEST(DeriveCombinedRows, ThreadsShareNoRowsOfLittleOrFewOrALengthThatIsNotKnown) {
+TEST(DeriveCombinedRows, ThreadsShareNoRowsOfLittleOrFewOrOfColumnsThatAreNotKnown) {
   const auto shares = [](const Tensor& y, int64_t cores) {
     return has(derived(y, target_of("x86-64-v3", cores)), "_parts");
   };
@@ -129,15 +143,43 @@ TEST(DeriveCombinedRows, ThreadsShareNoRowsOfLittleOrFewOrALengthThatIsNotKnown)
   EXPECT_FALSE(shares(sum_of_columns(512, 512), 1));
   EXPECT_FALSE(shares(sum_of_columns(500, 500), 2)) << "too little for threads";
   EXPECT_FALSE(shares(sum_of_columns(512, 512), 16)) << "32 rows for each thread";
-  EXPECT_FALSE(shares(sum_of_columns(100000, 7), 2)) << "less than a vector";
+  EXPECT_TRUE(shares(sum_of_columns(100000, 4), 2));
+  EXPECT_FALSE(shares(sum_of_columns(1000000, 3), 2)) << "less than any vector";
   EXPECT_FALSE(shares(sum(input("x", f32, {3, 1000, 100}), {0, 1}, false, "s"), 2));
-  EXPECT_FALSE(shares(sum_of_columns(kSize, 512), 2));
   EXPECT_FALSE(shares(sum_of_columns(4096, kSize), 2));
   EXPECT_FALSE(shares(sum(input("x", f32, {8, 512, 300}), {1}, false, "s"), 2));
   const Axis i("i", 512), r("r", 4096);
   const Tensor x = input("x", f32, {512, 4096}), z = input("z", f32, {4096, 512});
   EXPECT_FALSE(shares(compute("s", {i}, sum(r, x(i, r))), 2)) << "rows lie along the sums";
   EXPECT_FALSE(shares(compute("s", {i}, sum(r, x(i, r) + z(r, i))), 2));
+}
+
+// The pixels of a small picture, and of several: rows of channels, one after another.
+TEST(DeriveCombinedRows, ManyRowsOfAllAxesAreCombined) {
+  const auto text = [](const Shape& shape, const std::vector<int>& axes) {
+    return derived(sum(input("x", f32, shape), axes, false, "s"), target_of("x86-64-v3", 1));
+  };
+  EXPECT_TRUE(has(text({8, 7, 7, 500}, {1, 2}), "s.split(r2, r2, row, 7)\n"));
+  EXPECT_TRUE(has(text({8, 7, 7, 500}, {1, 2}), "s.reorder(lane, row, i3, r2, r1)\n"));
+  EXPECT_TRUE(has(text({8, 7, 7, 500}, {0, 1, 2}), "s.reorder(lane, row, i3, r2, r1, r0)\n"));
+  EXPECT_TRUE(has(text({kSize, 3, 500}, {0, 1}), "s.split(r1, r1, row, 3)\n"));
+  EXPECT_TRUE(has(text({9, 9, 500}, {0, 1}), "s.split(r1, r1, row, 5, guard)\n")) << "5 and 4";
+  EXPECT_TRUE(has(text({6, 11, 500}, {0, 1}), "s.split(r1, r1, row, 6, guard)\n"));
+  EXPECT_FALSE(has(text({6, 7, 500}, {0, 1}), "row")) << "few";
+  EXPECT_FALSE(has(text({63, 500}, {0}), "row")) << "of one axis";
+  EXPECT_FALSE(has(text({8, 7, 7, 500}, {2, 3}), "row")) << "along the rows";
+  const Axis i("i", 50), j("j", 500), a("a", 7), b("b", 7);
+  const Tensor x = input("x", f32, {56, 7, 500});
+  EXPECT_FALSE(
+      has(derived(compute("s", {i, j}, sum({a, b}, x(i + a, b, j))), target_of("x86-64-v3", 1)),
+          "s.split(b, b, row"))
+      << "windows";
+  for (const char* level : kLevels) {
+    for (const Shape& shape : {Shape{3, 7, 7, 40}, {3, 9, 9, 37}, {kSize, 5, 11, 40}}) {
+      EXPECT_TRUE(derives(sum(input("x", f32, shape), {1, 2}), target_of(level, 2), {0, 1, 3}));
+      EXPECT_TRUE(derives(sum(input("x", i32, shape), {0, 1, 2}), target_of(level, 1), {0, 2}));
+    }
+  }
 }
 
 TEST(DeriveCombinedRows, ThreadsShareOtherAxesFirst) {
@@ -149,7 +191,7 @@ TEST(DeriveCombinedRows, ThreadsShareOtherAxesFirst) {
 
 TEST(DeriveCombinedRows, NotOfFewColumnsOrFewRowsOrWhatLiesOtherwise) {
   const Target target = target_of("x86-64-v3", 1);
-  EXPECT_FALSE(has(derived(sum_of_columns(4096, 5), target), "row"));   // a vector
+  EXPECT_FALSE(has(derived(sum_of_columns(4096, 3), target), "row"));   // no vector
   EXPECT_FALSE(has(derived(sum_of_columns(4096, 64), target), "row"));  // eight of them
   EXPECT_FALSE(has(derived(sum_of_columns(63, 1024), target), "row"));
   EXPECT_FALSE(has(derived(sum_of_columns(4096, 0), target), "row"));
