@@ -23,14 +23,17 @@ constexpr char kMeasures[] =
 
 using MakeGraph = std::function<Graph(const Extent& rows, const Extent& columns)>;
 
-// On one thread, and on all where there are more; the peer has one.
+// On one thread, and on all where there are more; the peer has one. `run_time_columns`: whether the
+// number of columns, too, is a run-time size of the second kernel.
 void add_rows(const std::string& name, int64_t rows, int64_t columns, double bytes,
               const MakeGraph& graph, const std::function<void(KernelValues*)>& plain,
-              std::vector<Comparison>* all) {
-  const SizeValues sizes = {{"R", rows}, {"C", columns}};
+              std::vector<Comparison>* all, bool run_time_columns = true) {
+  SizeValues sizes = {{"R", rows}};
+  if (run_time_columns) sizes["C"] = columns;
   for (const bool at_run_time : {false, true}) {
-    const Graph one = at_run_time ? graph(Extent::size("R"), Extent::size("C"))
-                                  : graph(Extent(rows), Extent(columns));
+    const bool all_at_run_time = at_run_time && run_time_columns;
+    const Graph one = graph(at_run_time ? Extent::size("R") : Extent(rows),
+                            all_at_run_time ? Extent::size("C") : Extent(columns));
     const Values values = values_of(one, at_run_time ? sizes : SizeValues());
     Comparison comparison{
         fmt::format("{}/{}x{}/{}", name, rows, columns, at_run_time ? "run_time" : "constant"),
@@ -38,6 +41,50 @@ void add_rows(const std::string& name, int64_t rows, int64_t columns, double byt
     comparison.emulsion.call = kernel_call(run_pipeline(one, Target::host()).nest, values);
     comparison.peers.push_back({"plain C++", [plain, values] { plain(values.get()); }});
     add_on_one_and_all_threads(comparison, values, all, 1e-4);
+  }
+}
+
+// Of few columns, whose number is known.
+void add_sums_of_few_columns(std::vector<Comparison>* all) {
+  for (const auto& [r, c] : {std::pair<int64_t, int64_t>{1000, 10}, {100000, 10}, {100000, 64}}) {
+    const int64_t rows = r, columns = c;
+    const double read = 4.0 * static_cast<double>(rows * columns);
+    add_rows(
+        "sum_of_columns", rows, columns, read,
+        [](const Extent& m, const Extent& n) {
+          return Graph(sum(input("x", f32, {m, n}), {0}, false, "y"));
+        },
+        [=](KernelValues* values) {
+          plain_sum_columns(rows, columns, values->data<float>("x"), values->data<float>("y"));
+        },
+        all, false);
+    add_rows(
+        "sum_of_all", rows, columns, read,
+        [](const Extent& m, const Extent& n) {
+          return Graph(sum(input("x", f32, {m, n}), {0, 1}, false, "y"));
+        },
+        [=](KernelValues* values) {
+          plain_sum_rows(1, rows * columns, values->data<float>("x"), values->data<float>("y"));
+        },
+        all, false);
+  }
+}
+
+// Of each channel of pictures that have their channels last; a row is a picture.
+void add_sums_of_channels(std::vector<Comparison>* all) {
+  for (const auto& [s, c] : {std::pair<int64_t, int64_t>{7, 1024}, {28, 250}}) {
+    constexpr int64_t kPictures = 32;
+    const int64_t side = s, channels = c, pixels = kPictures * side * side;
+    add_rows(
+        fmt::format("sum_of_channels_{}", side), kPictures, channels,
+        4.0 * static_cast<double>(pixels * channels),
+        [=](const Extent& m, const Extent& n) {
+          return Graph(sum(input("x", f32, {m, side, side, n}), {0, 1, 2}, false, "y"));
+        },
+        [=](KernelValues* values) {
+          plain_sum_columns(pixels, channels, values->data<float>("x"), values->data<float>("y"));
+        },
+        all, false);
   }
 }
 
@@ -90,6 +137,8 @@ Report run(const ProgramOptions& options) {
         },
         &all);
   }
+  add_sums_of_few_columns(&all);
+  add_sums_of_channels(&all);
   return {measure(all, options)};
 }
 

@@ -45,6 +45,8 @@ TEST(EqualIndices, NotOfWhatIsLarge) {
   const Expr huge = hi::make_const(Halide::Int(64), std::numeric_limits<int64_t>::max());
   EXPECT_FALSE(are_equal_indices(wide * huge * 4, wide * huge * 4 + 1));
   EXPECT_FALSE(are_equal_indices(wide + huge, wide + huge));
+  const Expr much = hi::make_const(Halide::Int(64), int64_t{1} << 31);
+  EXPECT_FALSE(are_equal_indices((wide + much) * much, (wide + much) * much));
   Expr many = kSize;
   for (int i = 0; i < 20; ++i) many = hi::Add::make(many, many);
   EXPECT_FALSE(are_equal_indices(many, many));
