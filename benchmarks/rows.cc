@@ -88,6 +88,27 @@ void add_sums_of_channels(std::vector<Comparison>* all) {
   }
 }
 
+// Of each channel of pictures whose channels are small maps, of that many pixels; a row is a
+// picture.
+void add_sums_of_maps(std::vector<Comparison>* all) {
+  for (const auto& [p, c] :
+       {std::pair<int64_t, int64_t>{64, 512}, {16, 100}, {9, 500}, {49, 256}}) {
+    constexpr int64_t kPictures = 128;
+    const int64_t pixels = p, channels = c;
+    add_rows(
+        fmt::format("sum_of_maps_{}", pixels), kPictures, channels,
+        4.0 * static_cast<double>(kPictures * pixels * channels),
+        [=](const Extent& m, const Extent& n) {
+          return Graph(sum(input("x", f32, {m, n, pixels}), {0, 2}, false, "y"));
+        },
+        [=](KernelValues* values) {
+          plain_sum_maps(kPictures, channels, pixels, values->data<float>("x"),
+                         values->data<float>("y"));
+        },
+        all, false);
+  }
+}
+
 Report run(const ProgramOptions& options) {
   std::vector<Comparison> all;
   for (const auto& [r, c] : {std::pair<int64_t, int64_t>{64, 1000}, {4096, 128}}) {
@@ -139,6 +160,7 @@ Report run(const ProgramOptions& options) {
   }
   add_sums_of_few_columns(&all);
   add_sums_of_channels(&all);
+  add_sums_of_maps(&all);
   return {measure(all, options)};
 }
 

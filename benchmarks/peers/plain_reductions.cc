@@ -80,6 +80,16 @@ EMULSION_BEST_INSTRUCTIONS void plain_sum_columns(int64_t rows, int64_t columns,
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_sum_maps(int64_t pictures, int64_t channels, int64_t pixels,
+                                               const float* __restrict x, float* __restrict y) {
+  std::fill_n(y, channels, 0.0F);
+  for (int64_t n = 0; n < pictures; ++n) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t p = 0; p < pixels; ++p) y[c] += x[(n * channels + c) * pixels + p];
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_channel_means(int64_t pictures, int64_t channels,
                                                     int64_t places, const float* __restrict x,
                                                     float* __restrict y) {

@@ -16,6 +16,8 @@ void plain_sum_rows(int64_t rows, int64_t columns, const uint8_t* x, uint8_t* y)
 float plain_squared_error(int64_t values, const float* x, const float* t);
 // y[c] = sum over r of x[r, c].
 void plain_sum_columns(int64_t rows, int64_t columns, const float* x, float* y);
+// y[c] = sum over n and p of x[n, c, p], of pictures of maps of pixels.
+void plain_sum_maps(int64_t pictures, int64_t channels, int64_t pixels, const float* x, float* y);
 // y[n, p] = the mean over c of x[n, c, p], of pictures of places.
 void plain_channel_means(int64_t pictures, int64_t channels, int64_t places, const float* x,
                          float* y);

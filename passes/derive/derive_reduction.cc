@@ -16,6 +16,7 @@
 #include "passes/derive/derive_shared_walk.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_sum_in_parts.h"
+#include "passes/derive/sums_of_maps.h"
 #include "passes/derive/window_sums.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
@@ -319,6 +320,7 @@ bool has_vectors_to_reduce(const Op& op, const Target& target) {
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   const auto otherwise = [&](Schedule* made) { derive_reduction(op, target, made); };
   if (derive_parts_of_much(op, op, target, otherwise, schedule)) return;
+  if (sums_of_maps(op, target)) return derive_sums_of_maps(op, target, schedule);
   StageSchedule& stage = (*schedule)[op.name];
   if (shares_walk(op, target)) return derive_shared_walk(op, target, schedule);
   if (combines_chosen_places(op, target)) return derive_chosen_places(op, target, schedule);

@@ -12,6 +12,7 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
+#include "passes/derive/sums_of_maps.h"
 #include "passes/fuse/fused_group.h"
 
 namespace emulsion {
@@ -278,6 +279,11 @@ std::optional<std::string> why_not_worth_rows(const RowGroup& group, const Targe
   if (std::optional<std::string> reason = why_not_worth_series(group, target)) return reason;
   if (!are_first(group)) {
     if (std::optional<std::string> reason = why_not_worth_pieces(group, target)) return reason;
+  }
+  for (const RowGroup::Member& member : group.members) {
+    const Op* sums = sums_of(*member.op);
+    if (sums == nullptr || !sums_of_maps(*sums, target)) continue;
+    return fmt::format("expected maps of more pixels, or fewer of each channel, in {}", sums->name);
   }
   if (!wakes_threads(members_of(group), target)) return std::nullopt;
   Shape rows;

@@ -25,6 +25,14 @@ TEST(PlainReductions, SumsOfColumns) {
   EXPECT_EQ(y[2], 7);
 }
 
+TEST(PlainReductions, SumsOfMaps) {
+  const std::vector<float> x = {1, 2, 3, 4, 10, 20, 30, 40};  // two pictures of two channels
+  float y[2];
+  plain_sum_maps(2, 2, 2, x.data(), y);
+  EXPECT_EQ(y[0], 33);
+  EXPECT_EQ(y[1], 77);
+}
+
 TEST(PlainReductions, SoftmaxOfEachRow) {
   std::vector<float> y(6);
   plain_softmax(2, 3, kX.data(), y.data());

@@ -94,8 +94,9 @@ TEST(DeriveReduction, LanesOfRowsAreOfAsManyAsThereAre) {
 // Groups of channels that lie side by side: each addition to one vector would wait for the last.
 TEST(DeriveReduction, ShortRowsThatLieApartHaveLanesOfSeveral) {
   const auto groups = [](int64_t rows, int64_t channels) {
-    const Axis g("g", 6), r("r", rows), c("c", channels);
-    return compute("s", {g}, sum({r, c}, input("x", f32, {rows, 6, channels})(r, g, c)));
+    const Axis i("i", 2), g("g", 6), r("r", rows), c("c", channels);
+    const Tensor x = input("x", f32, {rows, 2, 6, channels});
+    return compute("s", {i, g}, sum({r, c}, x(r, i, g, c)));
   };
   for (const auto& [level, at_a_time] : {std::pair("x86-64-v2", 2), {"x86-64-v3", 4}}) {
     const Target target = target_of(level, 1);

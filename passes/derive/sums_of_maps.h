@@ -1,0 +1,25 @@
+#ifndef EMULSION_PASSES_DERIVE_SUMS_OF_MAPS_H_
+#define EMULSION_PASSES_DERIVE_SUMS_OF_MAPS_H_
+
+// Sums over pictures and over the pixels of each of their small feature maps, one for each channel:
+// the statistics of a batch norm, the gradient of a bias. Private to passes/derive/.
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+
+namespace emulsion {
+
+// Whether such sums are faster of pixels first. The maps of one channel are short parts of memory
+// that lie far apart, of many pictures: what the processor fetches ahead of one is gone before the
+// next channel, where it lies, is summed up.
+bool sums_of_maps(const Op& op, const Target& target);
+
+// Pictures are added up as they lie in memory, one after another, and then the pixels of each sum:
+//   for c: for n: for p: y[c] += x[n, c, p]
+//     ->  for n: for c: for p: pixels[c, p] += x[n, c, p]; for c: for p: y[c] += pixels[c, p]
+void derive_sums_of_maps(const Op& op, const Target& target, Schedule* schedule);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_SUMS_OF_MAPS_H_

@@ -1,0 +1,116 @@
+// Sums over pictures and the pixels of small maps: which are of pictures first, and that they are
+// right.
+
+#include "passes/derive/sums_of_maps.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+#include "tests/passes/check_nest.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kPictures = Extent::size("B");
+const Target kV3 = Target::parse("x86-64-v3,cores=1");
+
+Tensor sum_of(const Shape& shape, const std::vector<int>& axes = {0, 2, 3}, DType dtype = f32) {
+  return sum(input("x", dtype, shape), axes, false, "s");
+}
+
+bool is_of_maps(const Tensor& y, const Target& target = kV3) {
+  const Graph graph(y);
+  return sums_of_maps(*graph.ops().back(), target);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string schedule_of(const Tensor& y) { return to_string(derive_schedule(Graph(y), kV3)); }
+
+// x: [pictures, channels, height, width].
+Tensor batch_norm_of(const Shape& shape) {
+  const Tensor x = input("x", f32, shape), centred = sub(x, mean(x, {0, 2, 3}, true), "centred");
+  return div(centred, sqrt(mean(centred * centred, {0, 2, 3}, true) + 1), "y");
+}
+
+TEST(SumsOfMaps, PicturesFirst) {
+  const std::string text = schedule_of(sum_of({100, 64, 4, 4}));
+  EXPECT_TRUE(has(text, "s.fuse(r2, r3, flat)\ns.rfactor(flat, s_pixels)\n")) << text;
+  EXPECT_TRUE(has(text, "s_pixels.fuse(i1, flat, flat1)\ns_pixels.split(r0, r0, row, 5)\n"))
+      << text;
+}
+
+TEST(SumsOfMaps, PixelsInLanesOrAcrossChannels) {
+  EXPECT_TRUE(has(schedule_of(sum_of({100, 64, 4, 4})), "s.rfactor(lane, s_lanes)\n"));
+  EXPECT_TRUE(has(schedule_of(sum_of({100, 64, 2, 2})),
+                  "s.split(i1, i1, lane, 8)\ns.reorder(lane, flat, i1)\ns.vectorize(lane)\n"
+                  "s.unroll(flat)\n"));
+  EXPECT_TRUE(has(schedule_of(sum_of({100, 61, 2, 2})), "s.split(i1, i1, lane, 8, guard)\n"));
+}
+
+TEST(SumsOfMaps, OfFewPixels) {
+  EXPECT_TRUE(is_of_maps(sum_of({20, 50, 3, 5})));
+  EXPECT_TRUE(is_of_maps(sum_of({20, 50, 15}, {0, 2})));
+  EXPECT_TRUE(is_of_maps(sum_of({10, 5, 50, 3, 5}, {0, 1, 3, 4})));
+  EXPECT_TRUE(is_of_maps(reduce_max(input("x", u8, {20, 50, 2, 2}), {0, 2, 3})));
+}
+
+// Of 16 pixels and more, if there are many pictures, or their maps fall into one set of the cache.
+TEST(SumsOfMaps, OfManyPictures) {
+  EXPECT_TRUE(is_of_maps(sum_of({65, 50, 4, 4})));
+  EXPECT_FALSE(is_of_maps(sum_of({64, 50, 4, 4})));
+  EXPECT_TRUE(is_of_maps(sum_of({16, 128, 8, 8})));
+  EXPECT_FALSE(is_of_maps(sum_of({8, 128, 8, 8})));
+  EXPECT_TRUE(is_of_maps(sum_of({kPictures, 50, 7, 7})));
+}
+
+TEST(SumsOfMaps, NotOfOthers) {
+  EXPECT_FALSE(is_of_maps(sum_of({100, 50, 9, 9}))) << "long maps";
+  EXPECT_FALSE(is_of_maps(sum_of({15, 50, 3, 3}))) << "few pictures";
+  EXPECT_FALSE(is_of_maps(sum_of({100, 1, 4, 4}))) << "one channel";
+  EXPECT_FALSE(is_of_maps(sum_of({100, kPictures, 4, 4})));
+  EXPECT_FALSE(is_of_maps(sum_of({100, 20, 4, kPictures})));
+  EXPECT_FALSE(is_of_maps(sum_of({20, 2000000, 2, 2}))) << "more than a cache holds";
+  EXPECT_FALSE(is_of_maps(sum_of({100, 50, 4, 4}, {0, 1}))) << "pixels are kept";
+  EXPECT_FALSE(is_of_maps(sum_of({100, 50, 4, 4}, {2, 3}))) << "pictures are kept";
+  EXPECT_FALSE(is_of_maps(sum_of({100, 4, 4, 50}, {0, 1, 2}))) << "channels last";
+  EXPECT_FALSE(is_of_maps(relu(sum_of({100, 50, 4, 4}))));
+  const Axis c("c", 50), n("n", 100), p("p", 4);
+  const Tensor x = input("x", f32, {100, 50, 4}), z = input("z", f32, {50, 100, 4});
+  EXPECT_TRUE(is_of_maps(compute("s", {c}, sum({n, p}, x(n, c, p) * x(n, c, p)))));
+  EXPECT_FALSE(is_of_maps(compute("s", {c}, sum({n, p}, x(n, c, p) * z(c, n, p)))));
+  EXPECT_FALSE(is_of_maps(compute("s", {c}, sum({n, p}, z(c, n, p)))));
+}
+
+// Channels that threads or rows would share are not walked one by one.
+TEST(SumsOfMaps, WhatFollowsHasLoopsOfItsOwn) {
+  const std::string scaled = schedule_of(mul(sum_of({100, 64, 4, 4}), 0.5, "y"));
+  EXPECT_TRUE(has(scaled, "s.rfactor(flat, s_pixels)\n")) << scaled;
+  const std::string norm = schedule_of(batch_norm_of({100, 64, 4, 4}));
+  EXPECT_TRUE(has(norm, "_pixels)\n")) << norm;
+}
+
+TEST(SumsOfMaps, ComputeTheSums) {
+  for (const char* level : {"x86-64-v2,cores=1", "x86-64-v3,cores=2", "x86-64-v4,cores=1"}) {
+    const Target target = Target::parse(level);
+    for (const Shape& shape : {Shape{20, 11, 3, 3}, {17, 32, 2, 2}, {66, 5, 4, 4}, {19, 4, 2, 3}}) {
+      EXPECT_TRUE(derives(sum_of(shape), target)) << level;
+      EXPECT_TRUE(derives(sum_of(shape, {0, 2, 3}, i32), target)) << level;
+      EXPECT_TRUE(derives(reduce_max(input("x", u8, shape), {0, 2, 3}), target)) << level;
+      EXPECT_TRUE(derives(batch_norm_of(shape), target, {1}, 1e-5)) << level;
+    }
+    EXPECT_TRUE(derives(sum_of({kPictures, 7, 4, 5}), target, {0, 1, 2, 9})) << level;
+    EXPECT_TRUE(derives(relu(sum_of({kPictures, 7, 13}, {0, 2})), target, {0, 1, 9})) << level;
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
