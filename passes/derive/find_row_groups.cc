@@ -14,7 +14,6 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_groups.h"
-#include "passes/derive/sums_of_maps.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fused_group.h"
 
@@ -163,16 +162,14 @@ class GroupFinder {
   }
 
   // Whether it is nothing but sums and what reads them at their own places, and rows are of no use:
-  // sums that wait in registers are stored nowhere (waiting_sums.h), those of maps are of all rows
-  // first (sums_of_maps.h), and those of one row are all.
+  // sums that wait in registers are stored nowhere (waiting_sums.h), and those of one row are all.
   bool is_sums_alone(const RowGroup& group) const {
     if (group.members.size() != 2) return false;
     const Op& sums = *group.members.back().op;
     if (!why_not_wait(sums, group.reader(), target_)) return true;
-    if (sums_of(sums) == nullptr || !reads_at_own_place(sums, group.reader())) return false;
-    if (sums_of_maps(*sums_of(sums), target_)) return true;
     const std::vector<size_t>& rows = group.axes();
-    return std::all_of(rows.begin(), rows.end(),
+    return sums_of(sums) != nullptr && reads_at_own_place(sums, group.reader()) &&
+           std::all_of(rows.begin(), rows.end(),
                        [&](size_t at) { return group.reader().shape[at] == Extent(1); });
   }
 

@@ -36,9 +36,18 @@ bool has(const std::string& text, const std::string& part) {
 std::string schedule_of(const Tensor& y) { return to_string(derive_schedule(Graph(y), kV3)); }
 
 // x: [pictures, channels, height, width].
-Tensor batch_norm_of(const Shape& shape) {
-  const Tensor x = input("x", f32, shape), centred = sub(x, mean(x, {0, 2, 3}, true), "centred");
-  return div(centred, sqrt(mean(centred * centred, {0, 2, 3}, true) + 1), "y");
+Tensor batch_norm_of(const Shape& shape, bool keepdims) {
+  const std::vector<int> axes = {0, 2, 3};
+  const Tensor x = input("x", f32, shape);
+  if (keepdims) {
+    const Tensor centred = sub(x, mean(x, axes, true), "centred");
+    return div(centred, sqrt(mean(centred * centred, axes, true) + 1), "y");
+  }
+  const Axis n("n", shape[0]), c("c", shape[1]), h("h", shape[2]), w("w", shape[3]);
+  const Tensor means = mean(x, axes);
+  const Tensor centred = compute("centred", {n, c, h, w}, x(n, c, h, w) - means(c));
+  const Tensor scale = sqrt(mean(centred * centred, axes) + 1);
+  return compute("y", {n, c, h, w}, centred(n, c, h, w) / scale(c));
 }
 
 TEST(SumsOfMaps, PicturesFirst) {
@@ -92,10 +101,16 @@ TEST(SumsOfMaps, NotOfOthers) {
 
 // Channels that threads or rows would share are not walked one by one.
 TEST(SumsOfMaps, WhatFollowsHasLoopsOfItsOwn) {
-  const std::string scaled = schedule_of(mul(sum_of({100, 64, 4, 4}), 0.5, "y"));
-  EXPECT_TRUE(has(scaled, "s.rfactor(flat, s_pixels)\n")) << scaled;
-  const std::string norm = schedule_of(batch_norm_of({100, 64, 4, 4}));
-  EXPECT_TRUE(has(norm, "_pixels)\n")) << norm;
+  for (const Extent& pictures : {Extent(100), kPictures}) {
+    const std::string scaled = schedule_of(mul(sum_of({pictures, 64, 4, 4}), 0.5, "y"));
+    EXPECT_TRUE(has(scaled, "s.rfactor(flat, s_pixels)\n")) << scaled;
+  }
+  for (const bool keepdims : {false, true}) {
+    for (const Shape& shape : {Shape{100, 64, 4, 4}, {32, 512, 8, 8}}) {
+      const std::string norm = schedule_of(batch_norm_of(shape, keepdims));
+      EXPECT_TRUE(has(norm, "_pixels)\n")) << norm;
+    }
+  }
 }
 
 TEST(SumsOfMaps, ComputeTheSums) {
@@ -105,7 +120,10 @@ TEST(SumsOfMaps, ComputeTheSums) {
       EXPECT_TRUE(derives(sum_of(shape), target)) << level;
       EXPECT_TRUE(derives(sum_of(shape, {0, 2, 3}, i32), target)) << level;
       EXPECT_TRUE(derives(reduce_max(input("x", u8, shape), {0, 2, 3}), target)) << level;
-      EXPECT_TRUE(derives(batch_norm_of(shape), target, {1}, 1e-5)) << level;
+    }
+    for (const bool keepdims : {false, true}) {
+      EXPECT_TRUE(derives(batch_norm_of({20, 11, 3, 3}, keepdims), target, {1}, 1e-5)) << level;
+      EXPECT_TRUE(derives(batch_norm_of({66, 5, 4, 4}, keepdims), target, {1}, 1e-5)) << level;
     }
     EXPECT_TRUE(derives(sum_of({kPictures, 7, 4, 5}), target, {0, 1, 2, 9})) << level;
     EXPECT_TRUE(derives(relu(sum_of({kPictures, 7, 13}, {0, 2})), target, {0, 1, 9})) << level;
