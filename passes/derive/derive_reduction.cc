@@ -319,7 +319,7 @@ bool has_vectors_to_reduce(const Op& op, const Target& target) {
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   const auto otherwise = [&](Schedule* made) { derive_reduction(op, target, made); };
-  if (derive_parts_of_much(op, op, target, otherwise, schedule)) return;
+  if (derive_parts_of_much(op, op, target, {nullptr, otherwise}, schedule)) return;
   if (sums_of_maps(op, target)) return derive_sums_of_maps(op, target, schedule);
   StageSchedule& stage = (*schedule)[op.name];
   if (shares_walk(op, target)) return derive_shared_walk(op, target, schedule);

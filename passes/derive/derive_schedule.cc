@@ -88,10 +88,10 @@ void derive_sums_and_result(const Op& sums, const Op& result, const Target& targ
                             const DeriveOptions& options, Schedule* schedule) {
   if (&sums == &result) return derive_op(sums, target, options, schedule);
   if (derive_contraction({&sums, &result}, target, options, schedule)) return;
-  const auto otherwise = [&](Schedule* made) {
-    derive_sums_and_result(sums, result, target, options, made);
-  };
-  if (derive_parts_of_much(sums, result, target, otherwise, schedule)) return;
+  const PartsOrNot parts_or_not{
+      [&](Schedule* made) { derive_pointwise(result, target, made); },
+      [&](Schedule* made) { derive_sums_and_result(sums, result, target, options, made); }};
+  if (derive_parts_of_much(sums, result, target, parts_or_not, schedule)) return;
   if (can_wait_in_vectors(sums, result, target)) {
     return derive_shared_sums({&sums}, result, target, schedule);
   }
@@ -208,11 +208,12 @@ void derive_much_with_readers(const Graph& grouped, const Target& target,
     const Op& reader = *reading->front();
     const bool is_pointwise = is_computed(reader) && sums_of(reader) == nullptr;
     if (!is_pointwise || done->count(&reader) > 0 || !fits_one_expression(reader)) continue;
+    const auto derive_reader = [&](Schedule* made) { derive_apart(reader, target, options, made); };
     const auto otherwise = [&](Schedule* made) {
       derive_apart(*op, target, options, made);
-      derive_apart(reader, target, options, made);
+      derive_reader(made);
     };
-    if (!derive_parts_of_much(*op, reader, target, otherwise, schedule)) continue;
+    if (!derive_parts_of_much(*op, reader, target, {derive_reader, otherwise}, schedule)) continue;
     done->insert({op.get(), &reader});
   }
 }

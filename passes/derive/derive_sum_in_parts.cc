@@ -140,20 +140,18 @@ bool derive_sum_in_parts(const Op& op, const Target& target, Schedule* schedule)
 }
 
 bool derive_parts_of_much(const Op& sums, const Op& reader, const Target& target,
-                          const std::function<void(Schedule*)>& derive_otherwise,
-                          Schedule* schedule) {
+                          const PartsOrNot& derive, Schedule* schedule) {
   const Op& result = result_of(reader);
   if (!can_have_ways(result, *schedule)) return false;
   const SumsOfMuch much(sums, target);
   const std::optional<Expr> condition = much.is_much();
   if (!condition || !condition->defined()) return false;
   AlternativeWay way{"_in_parts", *condition, schedule->without_directives()};
+  way.schedule = beside_way(result, way, *schedule);  // it has no ways itself
   much.derive(&way.schedule);
-  inline_members(reader, &sums, &way.schedule);
-  way.schedule[result.name];  // a stage, if one without loops
-  if (&sums != &result) derive_pointwise(result, target, &way.schedule);
+  if (derive.reader) derive.reader(&way.schedule);
   Schedule otherwise = beside_way(result, way, *schedule);
-  derive_otherwise(&otherwise);
+  derive.otherwise(&otherwise);
   add_ways(result, {way}, otherwise, schedule);
   return true;
 }

@@ -19,14 +19,19 @@ namespace emulsion {
 // False of another sum, of what is too little for threads, and of a run-time length.
 bool derive_sum_in_parts(const Op& op, const Target& target, Schedule* schedule);
 
+// What derives the loops of a reader behind sums that are in parts, if there is one, and those of
+// both where they are not.
+struct PartsOrNot {
+  std::function<void(Schedule*)> reader, otherwise;
+};
+
 // Sums of everything, or of few columns, over a run-time length. `reader`, an operation or a group,
 // is the only one to read them, or is them.
 //   if R >= 65536: parallel block: parts[block, c] = sum(r, e); y[c] = f(sum(block, parts))
-//   else: y[c] = f(sum(r, e)), as `derive_otherwise` says
+//   else: y[c] = f(sum(r, e))
 // False of other sums, and of a result that is no output: what others read has one way alone.
 bool derive_parts_of_much(const Op& sums, const Op& reader, const Target& target,
-                          const std::function<void(Schedule*)>& derive_otherwise,
-                          Schedule* schedule);
+                          const PartsOrNot& derive, Schedule* schedule);
 
 }  // namespace emulsion
 

@@ -191,9 +191,16 @@ TEST(DeriveSumInParts, OfARunTimeNumberOnlyWithItsOneReader) {
   EXPECT_TRUE(is_in_parts(Graph(sub(x, s, "y"))));
   EXPECT_FALSE(is_in_parts(Graph({sub(x, s, "y"), mul(s, 2, "z")})));
   EXPECT_FALSE(is_in_parts(Graph(sum(x * s, {1}, false, "y"))));
-  for (const Tensor& y : {sub(x, s), add(relu(mul(s, 0.5)), 1), mul(sum(x, {0, 1}), 3)}) {
-    EXPECT_TRUE(derives(Graph(y), Target::parse("x86-64-v3,cores=2"), {0, 3, 390}));
+  const Tensor rows = input("z", f32, {kRows, 1024}), few = input("z", u8, {kRows, 1024, 3});
+  for (const Tensor& y : {sub(x, s), add(relu(mul(s, 0.5)), 1), mul(sum(x, {0, 1}), 3),
+                          sub(rows, sum(x, {0, 1})), exp(mul(rows, mean(x, {0})))}) {
+    EXPECT_TRUE(derives(Graph(y), Target::parse("x86-64-v3,cores=2"), {0, 3, 390}, 1e-5));
   }
+  // What follows may have ways of its own, but for these.
+  const Axis b("b", kRows), i("i", 1024), c("c", 3);
+  const Tensor y = compute("y", {b, i, c}, cast(f32, few(b, i, c)) * s(i));
+  EXPECT_TRUE(is_in_parts(Graph(y)));
+  EXPECT_TRUE(derives(Graph(y), Target::parse("x86-64-v3,cores=2"), {0, 3, 390}));
 }
 
 TEST(DeriveSumInParts, NotOfSeveralSums) {
