@@ -17,9 +17,10 @@ namespace emulsion::benchmarks {
 namespace {
 
 constexpr char kMeasures[] =
-    "Measures softmax, norms and sums of rows, and sums of columns, as derived, with extents that "
-    "are\n"
-    "numbers and with extents that are known at run time, against the same in plain C++.";
+    "Measures softmax, norms and sums of rows, and sums of columns, of everything, of channels "
+    "and\n"
+    "of small feature maps, as derived, with extents that are numbers and with extents that are\n"
+    "known at run time, against the same in plain C++.";
 
 using MakeGraph = std::function<Graph(const Extent& rows, const Extent& columns)>;
 
