@@ -1,7 +1,7 @@
 #ifndef EMULSION_PASSES_DERIVE_DERIVE_FEW_COLUMNS_H_
 #define EMULSION_PASSES_DERIVE_DERIVE_FEW_COLUMNS_H_
 
-// Sums of so few columns that a row of them is one vector or two: of each class, of each channel.
+// Sums of so few columns that a row of them is at most four vectors: of each class, each channel.
 // Private to passes/derive/.
 
 #include <string>

@@ -19,8 +19,8 @@ namespace emulsion {
 // False of another sum, of what is too little for threads, and of a run-time length.
 bool derive_sum_in_parts(const Op& op, const Target& target, Schedule* schedule);
 
-// What derives the loops of a reader behind sums that are in parts, if there is one, and those of
-// both where they are not.
+// `reader` derives the loops of what reads the sums, where these are in parts; nothing where none
+// does. `otherwise` derives the loops of the sums and of what reads them, where these are whole.
 struct PartsOrNot {
   std::function<void(Schedule*)> reader, otherwise;
 };

@@ -10,9 +10,9 @@
 
 namespace emulsion {
 
-// Whether such sums are faster of pixels first. The maps of one channel are short parts of memory
-// that lie far apart, of many pictures: what the processor fetches ahead of one is gone before the
-// next channel, where it lies, is summed up.
+// Whether such sums are faster when the pictures are added up first. The maps of one channel are
+// short parts of memory that lie far apart. What the processor fetches ahead behind one of them is
+// the map of the next channel, and that has left the cache before its turn comes.
 bool sums_of_maps(const Op& op, const Target& target);
 
 // Pictures are added up as they lie in memory, one after another, and then the pixels of each sum:

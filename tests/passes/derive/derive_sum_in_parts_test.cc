@@ -14,6 +14,7 @@
 #include "passes/lower/lower.h"
 #include "passes/nest/loop_nest.h"
 #include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
 
 namespace emulsion {
 namespace {
@@ -120,10 +121,6 @@ TEST(DeriveSumInParts, OneParallelLoop) {
 
 const Extent kRows = Extent::size("B");
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(DeriveSumInParts, RoundsOfARunTimeNumber) {
   const std::string rows = sum_in_parts(sum_of_all({kRows, 1024}), "x86-64-v3,cores=2");
   EXPECT_TRUE(has(rows, "s_long.alternative(B >= 256, s_in_parts)\n")) << rows;
@@ -196,7 +193,7 @@ TEST(DeriveSumInParts, OfARunTimeNumberOnlyWithItsOneReader) {
                           sub(rows, sum(x, {0, 1})), exp(mul(rows, mean(x, {0})))}) {
     EXPECT_TRUE(derives(Graph(y), Target::parse("x86-64-v3,cores=2"), {0, 3, 390}, 1e-5));
   }
-  // What follows may have ways of its own, but for these.
+  // What reads the sums has no ways of its own in either of the two.
   const Axis b("b", kRows), i("i", 1024), c("c", 3);
   const Tensor y = compute("y", {b, i, c}, cast(f32, few(b, i, c)) * s(i));
   EXPECT_TRUE(is_in_parts(Graph(y)));

@@ -13,6 +13,7 @@
 #include "dsl/schedule_text.h"
 #include "passes/derive/derive_schedule.h"
 #include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
 
 namespace emulsion {
 namespace {
@@ -27,10 +28,6 @@ Tensor sum_of(const Shape& shape, const std::vector<int>& axes = {0, 2, 3}, DTyp
 bool is_of_maps(const Tensor& y, const Target& target = kV3) {
   const Graph graph(y);
   return sums_of_maps(*graph.ops().back(), target);
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 std::string schedule_of(const Tensor& y) { return to_string(derive_schedule(Graph(y), kV3)); }
@@ -99,7 +96,7 @@ TEST(SumsOfMaps, NotOfOthers) {
   EXPECT_FALSE(is_of_maps(compute("s", {c}, sum({n, p}, z(c, n, p)))));
 }
 
-// Channels that threads or rows would share are not walked one by one.
+// No group of rows, a channel each, takes the sums and what reads them.
 TEST(SumsOfMaps, WhatFollowsHasLoopsOfItsOwn) {
   for (const Extent& pictures : {Extent(100), kPictures}) {
     const std::string scaled = schedule_of(mul(sum_of({pictures, 64, 4, 4}), 0.5, "y"));
