@@ -28,6 +28,7 @@
 #include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
 #include "passes/derive/small_rows.h"
+#include "passes/derive/unit_axes.h"
 #include "passes/derive/values_in_sums.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fuse_epilogues.h"
@@ -330,6 +331,10 @@ Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target&
 Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& target,
                        const DeriveOptions& options, FusionReport* report) {
   if (target.is_tile_machine()) return derive_tiles(graph, shared, *target.tiles);
+  if (const std::optional<Graph> without = without_unit_axes(shared)) {
+    return with_unit_axes(derive_stages(unfuse(*without), *without, target, options, report),
+                          graph);
+  }
   Schedule schedule(graph);
   const auto is_wanted = [&](const Op& move) {
     return !unwanted_through(kReadThrough, move, options.loops);
