@@ -89,6 +89,9 @@ std::map<std::string, Coverage> coverage_of(const StageCase& one, size_t around)
       covered[t->outer] = covered[t->inner] = both;
     }
   }
+  for (const Axis& axis : one.stage.axes) {  // one step is all of them
+    if (axis.extent() == Extent(1)) covered[axis.name()].kind = Covered::all;
+  }
   return covered;
 }
 

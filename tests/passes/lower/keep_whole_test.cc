@@ -121,6 +121,15 @@ TEST(KeepWhole, OfAReaderWithMoreAxesInFront) {
   }
 }
 
+// What has one step is computed whole in it.
+TEST(KeepWhole, AReaderWithAnAxisOfOneStep) {
+  const Graph graph = parsed(
+      "input x: f32[B, 5]\nr[b: B] = sum(k: 5) x[b, k]\n"
+      "y[b: B, n: 5, u: 1] = x[b, n] - r[b]\noutput y\noutput r\n");
+  const Schedule schedule = scheduled(graph, "y.reorder(n, b, u)\nr.compute_at(y, b)\n");
+  for (const int64_t rows : {0, 1, 4}) EXPECT_TRUE(lowers(graph, schedule, {{"B", rows}}));
+}
+
 TEST(KeepWhole, FusedLoops) {
   const Graph graph = parsed(
       "input x: f32[3, B, 5]\nr[a: 3, b: B, n: 5] = x[a, b, n] * 2f\n"
