@@ -20,6 +20,7 @@
 #include "passes/derive/loop_groups.h"
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/merge_row_axes.h"
+#include "passes/derive/normal_axes.h"
 #include "passes/derive/periodic_choices.h"
 #include "passes/derive/points_with_reader.h"
 #include "passes/derive/read_borders.h"
@@ -28,7 +29,6 @@
 #include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
 #include "passes/derive/small_rows.h"
-#include "passes/derive/unit_axes.h"
 #include "passes/derive/values_in_sums.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fuse_epilogues.h"
@@ -331,9 +331,9 @@ Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target&
 Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& target,
                        const DeriveOptions& options, FusionReport* report) {
   if (target.is_tile_machine()) return derive_tiles(graph, shared, *target.tiles);
-  if (const std::optional<Graph> without = without_unit_axes(shared)) {
-    return with_unit_axes(derive_stages(unfuse(*without), *without, target, options, report),
-                          graph);
+  if (const std::optional<Graph> normal = with_normal_axes(shared)) {
+    return schedule_as_written(derive_stages(unfuse(*normal), *normal, target, options, report),
+                               graph);
   }
   Schedule schedule(graph);
   const auto is_wanted = [&](const Op& move) {

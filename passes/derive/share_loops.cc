@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "passes/derive/loop_groups.h"
+#include "passes/derive/normal_axes.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/small_rows.h"
-#include "passes/derive/unit_axes.h"
 #include "passes/derive/values_in_sums.h"
 #include "passes/fuse/fused_group.h"
 
@@ -226,8 +226,8 @@ void record_what_else_needs(const Graph& graph, const Groups& groups, const Targ
 
 Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& policy,
                   FusionReport* report) {
-  if (const std::optional<Graph> without = without_unit_axes(grouped)) {
-    return with_groups_of(share_loops(*without, target, policy, report), grouped);
+  if (const std::optional<Graph> normal = with_normal_axes(grouped)) {
+    return groups_as_written(share_loops(*normal, target, policy, report), grouped);
   }
   LoopDecisions decisions(policy);
   const ReadThrough through =

@@ -117,7 +117,8 @@ WrittenStage copy_in(const WrittenNest& nest, WrittenStage* reader, const Direct
   return made;
 }
 
-// The splits and fuses of reduction loops that stand before rfactor, applied; they leave `plan`.
+// The splits, fuses and orders of reduction loops that stand before rfactor, applied; they leave
+// `plan`.
 LoopedStage with_reduction_transforms(WrittenStage* plan, const WrittenDirective& rfactor) {
   WrittenStage result = *plan;
   result.directives.clear();
@@ -130,11 +131,15 @@ LoopedStage with_reduction_transforms(WrittenStage* plan, const WrittenDirective
       continue;
     }
     const bool transforms = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
+    const auto is_reduced = [&](const std::string& loop) { return reduction.count(loop) > 0; };
+    const bool is_legal = transforms ? is_reduced(d.axes[0])
+                                     : d.kind == DirectiveKind::reorder &&
+                                           std::all_of(d.axes.begin(), d.axes.end(), is_reduced);
     const bool guarded = d.tail == Tail::automatic || d.tail == Tail::guard;
-    if (!transforms || !reduction.count(d.axes[0]) || !guarded) {
+    if (!is_legal || !guarded) {
       refuse(plan->stage.name, rfactor,
-             fmt::format("expected nothing before it but splits, with a tail of guard, and fuses "
-                         "of reduction loops of {}, got {}; legal: that one after it",
+             fmt::format("expected nothing before it but splits, with a tail of guard, fuses and "
+                         "reorders of reduction loops of {}, got {}; legal: that one after it",
                          plan->stage.name, to_string(d)));
     }
     reduction.insert(d.axes.begin(), d.axes.end());

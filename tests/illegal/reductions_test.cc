@@ -16,7 +16,7 @@ const IllegalCase kReductions[] = {
     {"RfactorOfASplitAxis", "linear", "mm.split(k, ko, ki, 2)\n! mm.rfactor(k, part)", "expected a reduction loop of mm (ko or ki), got k; nearest: ko"},
     {"RfactorIntoAnOperation", "linear", "! mm.rfactor(k, biased)", "expected a name that no operation has, got biased"},
     {"RfactorIntoAnInput", "linear", "! mm.rfactor(k, x)", "expected a name that no operation has, got x"},
-    {"RfactorAfterAPureSplit", "linear", "mm.split(n, no, ni, 5)\n! mm.rfactor(k, part)", "expected nothing before it but splits, with a tail of guard, and fuses of reduction loops of mm, got split(n, no, ni, 5); legal: that one after it"},
+    {"RfactorAfterAPureSplit", "linear", "mm.split(n, no, ni, 5)\n! mm.rfactor(k, part)", "expected nothing before it but splits, with a tail of guard, fuses and reorders of reduction loops of mm, got split(n, no, ni, 5); legal: that one after it"},
     {"RfactorAfterAReorder", "linear", "mm.reorder(n, k)\n! mm.rfactor(k, part)", "got reorder(n, k); legal: that one after it"},
     {"RfactorAfterAKind", "linear", "mm.unroll(k)\n! mm.rfactor(k, part)", "got unroll(k); legal: that one after it"},
     {"RfactorAfterAPredicate", "linear", "mm.split(k, ko, ki, 4, predicate)\n! mm.rfactor(ki, part)", "got split(k, ko, ki, 4, predicate)"},

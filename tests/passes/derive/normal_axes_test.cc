@@ -1,7 +1,7 @@
-// Last axes of one step: which graphs are derived without them, that the loops are those of the
-// graph that has none, and that what is computed is the same.
+// The normal form of axes: which graphs are derived in it, that the loops are those of the graph
+// that is written so, and that what is computed is the same.
 
-#include "passes/derive/unit_axes.h"
+#include "passes/derive/normal_axes.h"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ namespace {
 Graph graph_of(const std::string& lines) { return parse_graph("emulsion graph 1\n" + lines); }
 
 // "" where the graph is derived as it is.
-std::string without(const std::string& lines) {
-  const std::optional<Graph> found = without_unit_axes(graph_of(lines));
+std::string normal(const std::string& lines) {
+  const std::optional<Graph> found = with_normal_axes(graph_of(lines));
   return found ? to_string(*found) : "";
 }
 
@@ -65,76 +65,122 @@ const char* const kSoftmaxWithout =
     "y[i: 30, j: 500] = e[i, j] / s[i]\n"
     "output y\n";
 
-TEST(UnitAxes, ThoseOfTensorsAndOfSums) {
-  EXPECT_EQ(without(kPicture), std::string("emulsion graph 1\n") + kPictureWithout);
-  EXPECT_EQ(without(kSoftmax), std::string("emulsion graph 1\n") + kSoftmaxWithout);
+TEST(NormalAxes, ThoseOfTensorsAndOfSums) {
+  EXPECT_EQ(normal(kPicture), std::string("emulsion graph 1\n") + kPictureWithout);
+  EXPECT_EQ(normal(kSoftmax), std::string("emulsion graph 1\n") + kSoftmaxWithout);
 }
 
-TEST(UnitAxes, AreAtZeroWhereTheyAreRead) {
-  EXPECT_TRUE(has(without("input x: f32[40, 5]\ninput z: f32[40, 1]\n"
-                          "y[i: 40, u: 1] = x[i, u + 2] * z[i, u] + f32(u)\noutput y\n"),
+TEST(NormalAxes, AreAtZeroWhereTheyAreRead) {
+  EXPECT_TRUE(has(normal("input x: f32[40, 5]\ninput z: f32[40, 1]\n"
+                         "y[i: 40, u: 1] = x[i, u + 2] * z[i, u] + f32(u)\noutput y\n"),
                   "y[i: 40] = x[i, 2] * z[i] + f32(0)\n"));
 }
 
-TEST(UnitAxes, ASumKeepsOne) {
-  EXPECT_TRUE(has(without("input x: f32[40, 1, 1]\n"
-                          "y[i: 40, u: 1] = sum(r: 1, s: 1) x[i, r, s]\noutput y\n"),
+// x[i, j, k] is summed up along k, whatever comes first in the sum.
+TEST(NormalAxes, SumsGoAlongMemory) {
+  const auto summed = [](const std::string& axes, const std::string& body) {
+    const std::string text =
+        normal("input x: f32[9, 20, 30]\ninput z: f32[30, 20]\ny[i: 9] = sum(" + axes + ") " +
+               body + "\noutput y\n");
+    return text.substr(std::min(text.find("sum("), text.size()),
+                       text.find(") ") + 1 - text.find("sum("));
+  };
+  EXPECT_EQ(summed("k: 30, j: 20", "x[i, j, k]"), "sum(j: 20, k: 30)");
+  EXPECT_EQ(summed("k: 27, j: 20", "max(x[i, j, k + 3], 0f)"), "sum(j: 20, k: 27)");
+  EXPECT_EQ(summed("k: 30, u: 1, j: 20", "x[i, j, k + u]"), "sum(j: 20, k: 30)");
+  EXPECT_EQ(summed("j: 20, k: 30, u: 1", "x[i, j, k]"), "sum(j: 20, k: 30)");
+}
+
+TEST(NormalAxes, NotSumsThatDo) {
+  const auto is_normal = [](const std::string& axes, const std::string& body) {
+    return normal("input x: f32[9, 20, 30]\ninput z: f32[30, 20]\ny[i: 9] = sum(" + axes + ") " +
+                  body + "\noutput y\n")
+        .empty();
+  };
+  EXPECT_TRUE(is_normal("j: 20, k: 30", "x[i, j, k]"));
+  EXPECT_TRUE(is_normal("u: 1, k: 30", "x[i, u, k]"));
+  EXPECT_TRUE(is_normal("k: 30", "x[i, 3, k]"));
+  EXPECT_TRUE(is_normal("k: 30, j: 20", "(x[i, j, k] - z[k, j])")) << "one operand is";
+  EXPECT_TRUE(is_normal("k: 30, j: 20", "x[i, 3, k] + z[3, j]")) << "no operand has both";
+  EXPECT_TRUE(is_normal("k: 10, j: 20", "x[i, j, k + j]")) << "j is in two indices";
+}
+
+// Products of matrices pack their operands.
+TEST(NormalAxes, NotSumsOfAContraction) {
+  EXPECT_EQ(normal("input x: f32[9, 20, 30]\nweight w: f32[20, 30, 64]\n"
+                   "y[i: 9, n: 64] = sum(k: 30, j: 20) x[i, j, k] * w[j, k, n]\noutput y\n"),
+            "");
+}
+
+TEST(NormalAxes, LoopsOfSumsGoAlongMemory) {
+  const auto lines = [](const std::string& axes) {
+    return "input x: f32[200, 20, 300]\ny[i: 200] = sum(" + axes + ") x[i, j, k]\noutput y\n";
+  };
+  for (const int cores : {1, 2}) {
+    EXPECT_EQ(unordered(derived_from(lines("k: 300, j: 20"), cores)),
+              unordered(derived_from(lines("j: 20, k: 300"), cores)));
+  }
+}
+
+TEST(NormalAxes, ASumKeepsOne) {
+  EXPECT_TRUE(has(normal("input x: f32[40, 1, 1]\n"
+                         "y[i: 40, u: 1] = sum(r: 1, s: 1) x[i, r, s]\noutput y\n"),
                   "y[i: 40] = sum(r: 1) x[i]\n"));
 }
 
 // What one member of a group reads with such an axis is read so by the group.
-TEST(UnitAxes, OfMembersOfAGroup) {
+TEST(NormalAxes, OfMembersOfAGroup) {
   const Graph graph = graph_of(
       "input x: f32[4, 50, 1]\n"
       "fused y {\n  a[i: 4, j: 50, u: 1] = x[i, j, u] * 2f\n"
       "  y[i: 4, j: 50, u: 1] = max(a[i, j, u], 0f)\n}\noutput y\n");
-  const std::optional<Graph> found = without_unit_axes(graph);
+  const std::optional<Graph> found = with_normal_axes(graph);
   ASSERT_TRUE(found);
   EXPECT_TRUE(has(to_string(*found), "y[i: 4, j: 50] = max(a[i, j], 0f)\n"));
 }
 
 // Where vectors go along rows of two steps and more, or along what is summed up.
-TEST(UnitAxes, NotWhereNothingGoesAlongThem) {
-  EXPECT_EQ(without("input x: f32[4, 50]\ny[i: 4, j: 50] = x[i, j]\noutput y\n"), "");
-  EXPECT_EQ(without("input x: f32[4, 50]\ns[i: 4, u: 1] = sum(k: 50) x[i, k]\n"
-                    "t[i: 4, u: 1] = s[i, u] / 50f\n"
-                    "y[i: 4, j: 50] = x[i, j] - t[i, 0]\noutput y\n"),
+TEST(NormalAxes, NotWhereNothingGoesAlongThem) {
+  EXPECT_EQ(normal("input x: f32[4, 50]\ny[i: 4, j: 50] = x[i, j]\noutput y\n"), "");
+  EXPECT_EQ(normal("input x: f32[4, 50]\ns[i: 4, u: 1] = sum(k: 50) x[i, k]\n"
+                   "t[i: 4, u: 1] = s[i, u] / 50f\n"
+                   "y[i: 4, j: 50] = x[i, j] - t[i, 0]\noutput y\n"),
             "")
       << "what is kept of rows";
-  EXPECT_EQ(without("input x: f32[4, 50]\nweight w: f32[50, 1]\n"
-                    "y[i: 4, n: 1] = sum(k: 50) x[i, k] * w[k, n]\noutput y\n"),
+  EXPECT_EQ(normal("input x: f32[4, 50]\nweight w: f32[50, 1]\n"
+                   "y[i: 4, n: 1] = sum(k: 50) x[i, k] * w[k, n]\noutput y\n"),
             "")
       << "a layer of one column";
-  EXPECT_EQ(without("input x: f32[4, 6, 50]\ninput b: f32[6, 1]\n"
-                    "y[n: 4, c: 6, j: 50] = x[n, c, j] + b[c, 0]\noutput y\n"),
+  EXPECT_EQ(normal("input x: f32[4, 6, 50]\ninput b: f32[6, 1]\n"
+                   "y[n: 4, c: 6, j: 50] = x[n, c, j] + b[c, 0]\noutput y\n"),
             "")
       << "one value for a row";
-  EXPECT_EQ(without("input x: f32[1, 1]\ny[i: 1, j: 1] = x[i, j]\noutput y\n"), "");
+  EXPECT_EQ(normal("input x: f32[1, 1]\ny[i: 1, j: 1] = x[i, j]\noutput y\n"), "");
 }
 
-TEST(UnitAxes, WhereASumOrAWindowGoesAlongThem) {
-  EXPECT_TRUE(has(without("input x: f32[4, 50, 1]\n"
-                          "y[i: 4] = sum(k: 50) x[i, k, 0]\noutput y\n"),
+TEST(NormalAxes, WhereASumOrAWindowGoesAlongThem) {
+  EXPECT_TRUE(has(normal("input x: f32[4, 50, 1]\n"
+                         "y[i: 4] = sum(k: 50) x[i, k, 0]\noutput y\n"),
                   "y[i: 4] = sum(k: 50) x[i, k]\n"));
   // `s`, which is kept of rows, alone would not be.
-  EXPECT_TRUE(has(without("input x: f32[52, 20]\ns[i: 52, u: 1] = sum(k: 20) x[i, k]\n"
-                          "y[i: 50, u: 1] = max(a: 3) s[i + a, u]\noutput y\n"),
+  EXPECT_TRUE(has(normal("input x: f32[52, 20]\ns[i: 52, u: 1] = sum(k: 20) x[i, k]\n"
+                         "y[i: 50, u: 1] = max(a: 3) s[i + a, u]\noutput y\n"),
                   "y[i: 50] = max(a: 3) s[i + a]\n"));
 }
 
-TEST(UnitAxes, LoopsAreThoseOfTheGraphWithoutThem) {
+TEST(NormalAxes, LoopsAreThoseOfTheGraphWithoutThem) {
   for (const int cores : {1, 2}) {
     EXPECT_EQ(unordered(derived_from(kPicture, cores)),
               unordered(derived_from(kPictureWithout, cores)));
   }
-  const std::string columns = "y_acc.reorder(b, a, c, j, i, n, o)\n";
+  const std::string columns = "y_acc.reorder(c, b, a, j, i, n, o)\n";
   EXPECT_TRUE(has(derived_from(kPicture), columns)) << derived_from(kPicture);
   EXPECT_TRUE(has(derived_from(kPicture), "y.reorder(j, i, n, o)\n"));
   EXPECT_EQ(unordered(derived_from(kSoftmax)), unordered(derived_from(kSoftmaxWithout)));
 }
 
 // What shares its outermost loops with another has none that the other lacks.
-TEST(UnitAxes, InsideOfLoopsThatAreShared) {
+TEST(NormalAxes, InsideOfLoopsThatAreShared) {
   const std::string schedule = derived_from(
       "input x: f32[30, 500, 1]\n"
       "m[i: 30] = max(k: 500) x[i, k, 0]\n"
@@ -146,14 +192,14 @@ TEST(UnitAxes, InsideOfLoopsThatAreShared) {
   EXPECT_TRUE(has(schedule, "s_lanes.reorder(u, k, lane, i)\n")) << schedule;
 }
 
-TEST(UnitAxes, StoredOrderHasThem) {
+TEST(NormalAxes, StoredOrderHasThem) {
   const std::string schedule = derived_from(
       "input x: f32[42, 22, 3, 1]\n"
       "y[i: 40, j: 20, c: 3, u: 1] = max(a: 3, b: 3) x[i + a, j + b, c, u]\noutput y\n");
   EXPECT_TRUE(has(schedule, "y_acc.reorder_storage(j, c, i, u)\n")) << schedule;
 }
 
-TEST(UnitAxes, LoopsThatHaveTheirNamesGetOthers) {
+TEST(NormalAxes, LoopsThatHaveTheirNamesGetOthers) {
   const std::string schedule = derived_from(
       "input x: f32[64, 300, 1]\ny[i: 64, j: 300, j_v: 1] = x[i, j, j_v] * 2f\noutput y\n");
   EXPECT_TRUE(has(schedule,
@@ -173,7 +219,7 @@ TEST(UnitAxes, LoopsThatHaveTheirNamesGetOthers) {
 }
 
 // An output of [30, 500, 1] is no memory for what has [30, 500].
-TEST(UnitAxes, StoredInAnOutputOfTheSameShape) {
+TEST(NormalAxes, StoredInAnOutputOfTheSameShape) {
   const std::string tail = "s[i: 30] = sum(k: 500) e[i, k]\n";
   const std::string head =
       "input x: f32[30, 500, 1]\nm[i: 30] = max(k: 500) x[i, k, 0]\n"
@@ -187,7 +233,7 @@ TEST(UnitAxes, StoredInAnOutputOfTheSameShape) {
 }
 
 // Nor is what run-time sizes choose between: it has the shape of the stage in whose stead it is.
-TEST(UnitAxes, OneOfTwoWaysIsStoredInItsOutput) {
+TEST(NormalAxes, OneOfTwoWaysIsStoredInItsOutput) {
   const std::string schedule = derived_from(
       "size H\ninput x: f32[H, 2*H, 1]\ninput z: f32[H, 2*H]\n"
       "a[i: H, j: 2*H] = z[i, j] / 3f\n"
@@ -197,7 +243,7 @@ TEST(UnitAxes, OneOfTwoWaysIsStoredInItsOutput) {
 }
 
 // The groups of the graph are those that are found without these axes.
-TEST(UnitAxes, GroupsAreOfTheGraph) {
+TEST(NormalAxes, GroupsAreOfTheGraph) {
   const auto kinds = [](const std::string& lines) {
     std::string text;
     const Graph graph = graph_of(lines);
@@ -223,18 +269,18 @@ TEST(UnitAxes, GroupsAreOfTheGraph) {
 }
 
 // Of groups that come with the graph: none that would be told by such an axis alone.
-TEST(UnitAxes, NotOfAGroupThatIsToldByThemAlone) {
+TEST(NormalAxes, NotOfAGroupThatIsToldByThemAlone) {
   const auto grouped = [](const std::string& columns) {
     return "input x: f32[40, " + columns +
            ", 1]\nfused_columns y over [j, u] {\n  m[j: " + columns +
            ", u: 1] = max(i: 40) x[i, j, u]\n  y[i: 40, j: " + columns +
            ", u: 1] = x[i, j, u] - m[j, u]\n}\noutput y\n";
   };
-  EXPECT_TRUE(has(without(grouped("300")), "fused_columns_max_sub y over [j] {\n"));
-  EXPECT_EQ(without(grouped("1")), "");
+  EXPECT_TRUE(has(normal(grouped("300")), "fused_columns_max_sub y over [j] {\n"));
+  EXPECT_EQ(normal(grouped("1")), "");
 }
 
-TEST(UnitAxes, ComputeTheSame) {
+TEST(NormalAxes, ComputeTheSame) {
   const char* const graphs[] = {
       kPicture,
       "size B\ninput x: f32[B, 9, 9, 1]\ninput b: f32[1]\n"
@@ -247,6 +293,13 @@ TEST(UnitAxes, ComputeTheSame) {
       "size B\ninput x: i32[40, B, 1]\n"
       "s[j: B, u: 1] = sum(i: 40) x[i, j, u]\n"
       "y[i: 40, j: B, u: 1] = x[i, j, u] * s[j, u]\noutput y\n",
+      "size B\ninput x: f32[B, 6, 40]\n"
+      "s[i: B] = sum(k: 40, j: 6) x[i, j, k]\n"
+      "y[i: B, j: 6, k: 40] = x[i, j, k] - s[i]\noutput y\n",
+      "size B\ninput x: f32[7, B, 6, 40]\n"
+      "y[j: 6] = sum(k: 40, i: B, n: 7) x[n, i, j, k]\noutput y\n",
+      "input x: i32[20, 300, 1, 6]\n"
+      "y[j: 6] = max(u: 1, i: 300, n: 20) x[n, i, u, j]\noutput y\n",
   };
   for (const char* const lines : graphs) {
     for (const char* const level : kLevels) {
