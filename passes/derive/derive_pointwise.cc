@@ -10,30 +10,12 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/read_borders.h"
+#include "passes/derive/transposed_tiles.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
-
-// for r: for between: for i  ->  for r: for between: for i: for row: vectorized lane
-void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSchedule* stage) {
-  const Axis& rows = op.axes[across];
-  const Axis& along = op.axes[last];
-  const Axis row(fresh_axis(op, "row")), lane(fresh_axis(op, "lane"));
-  auto exact_or = [](const Axis& axis, int64_t block, Tail tail) {
-    return axis.extent().exact_quotient(block) ? Tail::automatic : tail;
-  };
-  const Tail of_lanes = along.extent().is_constant() ? Tail::shift_inwards : Tail::predicate;
-  cache_block(*stage, {{rows, kBlockedRows, exact_or(rows, kBlockedRows, Tail::guard), rows, row},
-                       {along, lanes, exact_or(along, lanes, of_lanes), along, lane}});
-  stage->vectorize(lane);
-  if (of_lanes == Tail::predicate && !along.extent().exact_quotient(lanes)) stage->partition(along);
-  std::vector<Axis> between(op.axes.begin() + static_cast<std::ptrdiff_t>(across) + 1,
-                            op.axes.begin() + static_cast<std::ptrdiff_t>(last) + 1);
-  std::reverse(between.begin(), between.end());
-  if (between.size() > 1) stage->reorder(between);
-}
 
 // Whether vectors along the axis leave no loop behind.
 bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
@@ -200,8 +182,9 @@ void vectorize_parts(const Op& op, const Axis& along, int64_t parts, const Targe
 
 // What is known of the run-time sizes, or wanted.
 struct PointLoops {
-  bool threads;       // share them
-  bool fills_vector;  // a row is as long as a vector or longer
+  bool threads;             // share them
+  bool fills_vector;        // a row is as long as a vector or longer
+  bool fills_tile = false;  // there is a transposed tile
 };
 
 struct Points {
@@ -241,7 +224,9 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   Axis along = op.axes[rows];
   std::vector<Axis> cut;  // the loops that say on which side of a border they are
   const bool is_in_blocks = wanted.threads && rows == 0;  // of one long row: a task each
-  const auto across = crosses(op, target);
+  auto tile = points.planes ? std::nullopt : transposed_tile(op, target);
+  if (tile && tile->condition.defined() && !wanted.fills_tile) tile.reset();
+  const auto across = tile ? std::optional(tile->across) : crosses(op, target);
   const bool has_parts =
       !is_in_blocks && !across && !points.planes && rows + 1 == op.axes.size() && reads_apart(op);
   const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
@@ -273,7 +258,8 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   }
   if (is_cut) cut.push_back(shared.value_or(along));
   if (across) {
-    block_rows(op, *across, rows, lanes_apart(op, target), &stage);
+    tile ? derive_transposed(op, *tile, &stage)
+         : block_rows(op, *across, rows, lanes_apart(op, target), &stage);
     cut.clear();
   } else if (!turns.empty()) {
     vectorize_pieces(op, turns, target, &stage);
@@ -335,7 +321,7 @@ std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
 constexpr int64_t kRowsOfTask = 4;
 
 // What a condition says of the rows.
-enum class Length : uint8_t { any, vector_or_more, less_than_a_vector };
+enum class Length : uint8_t { any, vector_or_more, less_than_a_vector, tile_or_more };
 
 // Where threads share rows of a run-time number that may be short: the condition under which there
 // are enough tasks of several. Undefined where all that is worth the threads has so many rows.
@@ -344,7 +330,8 @@ std::optional<Expr> has_many_rows(const Op& op, const Target& target, Length len
   const Borders borders = borders_by_axis(op);
   const std::vector<Axis> loops = loops_to_share(op, borders, target);
   if (loops.size() != 1 || loops[0].extent().is_constant() || crosses(op, target) ||
-      has_borders_among(loops, borders) || elements_from(op, 1).value_or(0) >= kPointsOfLong) {
+      length == Length::tile_or_more || has_borders_among(loops, borders) ||
+      elements_from(op, 1).value_or(0) >= kPointsOfLong) {
     return std::nullopt;
   }
   const int64_t least = kRowsOfTask * kTasksForCore * target.cores;
@@ -369,6 +356,7 @@ void derive_where(const Expr& condition, const Points& points, const Target& tar
                   StageSchedule* stage) {
   const Op& op = points.op;
   const bool fills_vector = length == Length::vector_or_more;
+  const bool fills_tile = length == Length::tile_or_more;
   const std::optional<Expr> enough = wakes_threads(op, target)
                                          ? reaches(op.shape, points_for_threads({&op}, target))
                                          : std::nullopt;
@@ -377,18 +365,27 @@ void derive_where(const Expr& condition, const Points& points, const Target& tar
     const std::optional<Expr> many = has_many_rows(op, target, length);
     if (many) {
       stage->specialize(both(condition && *enough, *many));
-      share_rows(op, *derive_points(points, target, {true, fills_vector}, stage), stage);
+      share_rows(op, *derive_points(points, target, {true, fills_vector, fills_tile}, stage),
+                 stage);
     }
     if (!many || many->defined()) {
       stage->specialize(condition && *enough);
-      if (const auto shared = derive_points(points, target, {true, fills_vector}, stage)) {
+      if (const auto shared =
+              derive_points(points, target, {true, fills_vector, fills_tile}, stage)) {
         stage->parallel(*shared);
       }
     }
   }
   stage->specialize(condition);
-  const auto shared = derive_points(points, target, {always, fills_vector}, stage);
+  const auto shared = derive_points(points, target, {always, fills_vector, fills_tile}, stage);
   if (shared && always) stage->parallel(*shared);
+}
+
+// A condition that holds wherever there is something to compute, of what has run-time extents.
+Expr has_elements(const Op& op) {
+  const auto last = std::find_if(op.axes.rbegin(), op.axes.rend(),
+                                 [](const Axis& axis) { return !axis.extent().is_constant(); });
+  return extent_value(last->extent()) >= int_constant(1);
 }
 
 // Of rows of a run-time length, where a condition holds, if there is one. Where they are as long as
@@ -403,7 +400,7 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
     return condition.defined() ? condition && more : more;
   };
   const Expr length = extent_value(along.extent());
-  const Expr any = condition.defined() ? condition : length >= int_constant(1);
+  const Expr any = condition.defined() ? condition : has_elements(op);
   const bool fills = needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
                      has_straddling_vectors(points, target);
   const std::vector<Extent> turns =
@@ -412,6 +409,10 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
                                          ? reaches(op.shape, points_for_threads({&op}, target))
                                          : std::nullopt;
   const bool in_blocks = vector_axis(op, target) == 0 && enough && enough->defined();
+  if (!points.planes && has_tile_of_sizes(op, target)) {
+    const Expr is_tile = where(transposed_tile(op, target)->condition);
+    derive_where(is_tile, points, target, Length::tile_or_more, stage);
+  }
   if (in_blocks) {  // which are longer than a vector
     stage->specialize(where(*enough));
     if (const auto shared = derive_points(points, target, {true, false}, stage)) {
@@ -438,9 +439,10 @@ void derive_alike(const Points& points, const Target& target, StageSchedule* sta
   const Op& op = points.op;
   const Axis& along = op.axes[vector_axis(op, target)];
   const bool in_blocks = vector_axis(op, target) == 0 && wakes_threads(op, target);
-  if (!along.extent().is_constant() &&
-      (in_blocks || needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
-       has_straddling_vectors(points, target))) {
+  if ((!points.planes && has_tile_of_sizes(op, target)) ||
+      (!along.extent().is_constant() &&
+       (in_blocks || needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
+        has_straddling_vectors(points, target)))) {
     return derive_where_vectors_fill(Expr(), points, target, stage);
   }
   const PointLoops loops{wakes_threads(op, target), false};

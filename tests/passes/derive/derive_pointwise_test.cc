@@ -145,6 +145,8 @@ TEST(DerivePointwise, RowsAreInBlocksWhereAnyMemberReadsAcrossThem) {
       const Tensor turned = transpose(input("x" + std::to_string(i), f32, {columns, rows}), {1, 0});
       sum = add(sum, turned * 0.5f);
     }
+    // More than is written once for each row of a tile: no tiles are transposed.
+    for (int i = 0; i < 8; ++i) sum = relu(sum * 2.0f);
     return has(derived(relu(sum, "y"), kV3), "y.split(i0, i0, row, 16");
   };
   EXPECT_TRUE(blocks(500, 1000, 1));
@@ -436,7 +438,7 @@ TEST(DerivePointwise, NotOfOtherLengthsOrOfRowsThatAreReadOtherwise) {
        {scaled(kLength, kLength), scaled(kRows, kLength + Extent(1)), scaled(kRows, kLength * 2),
         pad(x, {0, 1}, {0, 0}), compute("y", {i, j}, input("z", f32, {kLength, kRows + 1})(j, i)),
         compute("y", {i, j}, select(Expr(i) >= 2, x(i, j), 0.0f))}) {
-    EXPECT_FALSE(has(derived(y, kV3), "specialize")) << derived(y, kV3);
+    EXPECT_FALSE(has(derived(y, kV3), " == ")) << derived(y, kV3);
   }
 }
 

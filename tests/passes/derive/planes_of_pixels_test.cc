@@ -73,13 +73,15 @@ TEST(PlanesOfPixels, NotOfOthers) {
   const Axis c("c", 3), i("i", 100), k("k", 20);
   const Tensor x = input("x", f32, {100, 20}), by_plane = input("x", f32, {3, 100});
   for (const Tensor& y :
-       {turned(16, 100), turned(1, 100), turned(3, 15), compute("y", {c, i}, x(i, c)),
+       {turned(1, 100), turned(3, 15), compute("y", {c, i}, x(i, c)),
         compute("y", {c, i}, by_plane(c, i)), compute("y", {c, i}, x(i, 0)),
         compute("y", {c, i}, x(99 - i, c)), compute("y", {c, i}, input("x", f32, {300})(3 * i)),
         compute("y", {c, i}, by_plane(2 - c, 99 - i))}) {
     EXPECT_FALSE(are_side_by_side(y)) << derived(y, kV4);
     EXPECT_TRUE(derives(Graph(y), kV4));
   }
+  // Many planes are no planes, but rows of a tile.
+  EXPECT_TRUE(has(derived(turned(16, 100), kV4), "reorder(lane, row, i, c)\n"));
 }
 
 // Another operand lies across the rows, so that these are computed several together.

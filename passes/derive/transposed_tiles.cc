@@ -1,0 +1,115 @@
+#include "passes/derive/transposed_tiles.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dsl/affine.h"
+#include "dsl/index_arithmetic.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+// A tile of elements of four bytes has a line of the cache of each of its rows, on either side. Of
+// narrower ones more are shuffled than are loaded, and of wider ones a line has no more.
+constexpr int64_t kSideOfWords = 16, kSide = 8;
+// Of an axis that is shorter than that.
+constexpr int64_t kShortest = 8;
+// What is computed of an element is written once for each row.
+constexpr int64_t kMostNodes = 24;
+constexpr size_t kMostReads = 3;
+
+// The one axis that a read lies along, which is not the last one of the result; nothing where it
+// lies along none, or where data or a choice say where it reads.
+std::optional<size_t> axis_of(const Expr& read, const Op& op) {
+  const bool is_affine = std::all_of(read->args.begin(), read->args.end(), [](const Expr& index) {
+    return affine_of(index).has_value();
+  });
+  if (!is_affine) return std::nullopt;
+  for (size_t i = 0; i + 1 < op.axes.size(); ++i) {
+    if (is_along(read, op.axes[i])) return i;
+  }
+  return std::nullopt;
+}
+
+// How many steps of an axis a tile has; nothing where it is too short.
+std::optional<int64_t> steps_of_tile(const Axis& axis, int64_t side) {
+  const std::optional<int64_t> extent = axis.extent().as_constant();
+  if (extent && *extent < kShortest) return std::nullopt;
+  return std::min(extent.value_or(side), side);
+}
+
+}  // namespace
+
+std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target) {
+  if (op.kind != OpKind::compute || op.axes.size() < 2 || has_borders(op) ||
+      vector_axis(op, target) + 1 != op.axes.size() || size_of(op.body).nodes > kMostNodes) {
+    return std::nullopt;
+  }
+  const Axis& along = op.axes.back();
+  std::set<std::string> reads;
+  std::set<std::optional<size_t>> axes;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || is_along(e, along) || !mentions(e, along.name())) return;
+    reads.insert(to_string(e));
+    axes.insert(axis_of(e, op));
+  });
+  if (axes.size() != 1 || !*axes.begin() || reads.size() > kMostReads) return std::nullopt;
+  const size_t across = **axes.begin();
+  const int64_t side = size_in_bytes(op.dtype) == 4 ? kSideOfWords : kSide;
+  const std::optional<int64_t> rows = steps_of_tile(op.axes[across], side),
+                               lanes = steps_of_tile(along, side);
+  if (!rows || !lanes) return std::nullopt;
+  TransposedTile tile{across, *rows, *lanes, {}};
+  for (const auto& [axis, steps] : {std::pair(op.axes[across], *rows), std::pair(along, *lanes)}) {
+    if (axis.extent().is_constant()) continue;
+    const Expr is_long = extent_value(axis.extent()) >= int_constant(steps);
+    tile.condition = tile.condition.defined() ? tile.condition && is_long : is_long;
+  }
+  return tile;
+}
+
+bool has_tile_of_sizes(const Op& op, const Target& target) {
+  const std::optional<TransposedTile> tile = transposed_tile(op, target);
+  return tile && tile->condition.defined();
+}
+
+void derive_transposed(const Op& op, const TransposedTile& tile, StageSchedule* stage) {
+  const Axis& rows = op.axes[tile.across];
+  const Axis& along = op.axes.back();
+  const Axis row(fresh_axis(op, "row")), lane(fresh_axis(op, "lane"));
+  const auto tail = [](const Axis& axis, int64_t steps) {
+    return axis.extent().exact_quotient(steps) ? Tail::automatic : Tail::shift_inwards;
+  };
+  cache_block(*stage, {{rows, tile.rows, tail(rows, tile.rows), rows, row},
+                       {along, tile.lanes, tail(along, tile.lanes), along, lane}});
+  stage->vectorize(lane).unroll(row);
+  // The tiles' loops came one after another.
+  std::vector<Axis> inside(op.axes.rbegin(),
+                           op.axes.rend() - static_cast<std::ptrdiff_t>(tile.across) - 1);
+  if (inside.size() > 1) stage->reorder(inside);
+}
+
+void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSchedule* stage) {
+  const Axis& rows = op.axes[across];
+  const Axis& along = op.axes[last];
+  const Axis row(fresh_axis(op, "row")), lane(fresh_axis(op, "lane"));
+  auto exact_or = [](const Axis& axis, int64_t block, Tail tail) {
+    return axis.extent().exact_quotient(block) ? Tail::automatic : tail;
+  };
+  const Tail of_lanes = along.extent().is_constant() ? Tail::shift_inwards : Tail::predicate;
+  cache_block(*stage, {{rows, kBlockedRows, exact_or(rows, kBlockedRows, Tail::guard), rows, row},
+                       {along, lanes, exact_or(along, lanes, of_lanes), along, lane}});
+  stage->vectorize(lane);
+  if (of_lanes == Tail::predicate && !along.extent().exact_quotient(lanes)) stage->partition(along);
+  std::vector<Axis> between(op.axes.begin() + static_cast<std::ptrdiff_t>(across) + 1,
+                            op.axes.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+  std::reverse(between.begin(), between.end());
+  if (between.size() > 1) stage->reorder(between);
+}
+
+}  // namespace emulsion

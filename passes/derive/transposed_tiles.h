@@ -1,0 +1,46 @@
+#ifndef EMULSION_PASSES_DERIVE_TRANSPOSED_TILES_H_
+#define EMULSION_PASSES_DERIVE_TRANSPOSED_TILES_H_
+
+// Operands that lie across the rows of the result, as of a transpose or of a picture whose channels
+// become its first axis: a vector along a row would gather its elements one by one. A tile of a few
+// rows and columns is loaded by vectors along the operand, and turned over in registers.
+//
+//   for i: for j: y[i, j] = x[j, i]
+//     ->  for i in tiles: for j in tiles: unrolled i in 16: vectorized j in 16: y[i, j] = x[j, i]
+//
+// Private to passes/derive/.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "dsl/expr.h"
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+
+namespace emulsion {
+
+struct TransposedTile {
+  size_t across;        // the axis that the operands lie along
+  int64_t rows, lanes;  // of it, and of the last axis
+  Expr condition;       // over run-time sizes: that there is a tile; undefined where there is one
+};
+
+// Nothing where the operation reads along its rows, or at places that data say, where operands lie
+// along different axes, or where unrolled rows of what is computed would be long code.
+std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target);
+
+// Whether run-time sizes say that there is one.
+bool has_tile_of_sizes(const Op& op, const Target& target);
+
+// The loops of the tiles, where the condition holds.
+void derive_transposed(const Op& op, const TransposedTile& tile, StageSchedule* stage);
+
+// Where there is none, and a line of the cache serves several rows (crosses() of vector_lanes.h).
+//   for r: for between: for i  ->  for r: for between: for i: for row: vectorized lane
+void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSchedule* stage);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_TRANSPOSED_TILES_H_

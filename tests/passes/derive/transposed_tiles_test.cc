@@ -1,0 +1,155 @@
+// Tiles of operands that lie across the rows of the result: where there is one, its loops, and that
+// the kernels of derived schedules compute the same.
+
+#include "passes/derive/transposed_tiles.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/graph_text.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+const char* const kSizes = "size M\nsize N\n";
+
+Graph graph_of(const std::string& lines) {
+  const bool has_sizes =
+      lines.find("M,") != std::string::npos || lines.find("M]") != std::string::npos;
+  return parse_graph(std::string("emulsion graph 1\n") + (has_sizes ? kSizes : "") + lines +
+                     "\noutput y\n");
+}
+
+// "axis 0: 16 x 8 if M >= 16"; "" where there is none.
+std::string tile_of(const std::string& lines, const std::string& level = "x86-64-v4") {
+  const Graph graph = graph_of(lines);
+  const auto tile = transposed_tile(**graph.find("y"), target_of(level, 1));
+  if (!tile) return "";
+  std::string text = "axis " + std::to_string(tile->across) + ": " + std::to_string(tile->rows) +
+                     " x " + std::to_string(tile->lanes);
+  if (tile->condition.defined()) text += " if " + to_string(tile->condition);
+  return text;
+}
+
+// y[i, j] of [rows, columns], of the body.
+std::string matrix(const std::string& rows, const std::string& columns, const std::string& body,
+                   const std::string& type = "f32") {
+  return "input x: " + type + "[" + columns + ", " + rows + "]\ninput z: " + type + "[" + columns +
+         ", " + rows + "]\ninput a: " + type + "[" + rows + ", " + columns + "]\ny[i: " + rows +
+         ", j: " + columns + "] = " + body;
+}
+
+TEST(TransposedTiles, OfALineOfTheCache) {
+  for (const char* const level : kLevels) {
+    EXPECT_EQ(tile_of(matrix("100", "90", "x[j, i]"), level), "axis 0: 16 x 16");
+    EXPECT_EQ(tile_of(matrix("100", "90", "x[j, i]", "i32"), level), "axis 0: 16 x 16");
+    EXPECT_EQ(tile_of(matrix("100", "90", "x[j, i]", "f64"), level), "axis 0: 8 x 8");
+    EXPECT_EQ(tile_of(matrix("100", "90", "x[j, i]", "u8"), level), "axis 0: 8 x 8");
+  }
+}
+
+TEST(TransposedTiles, NoLargerThanTheResult) {
+  EXPECT_EQ(tile_of(matrix("10", "90", "x[j, i]")), "axis 0: 10 x 16");
+  EXPECT_EQ(tile_of(matrix("90", "9", "x[j, i]")), "axis 0: 16 x 9");
+  EXPECT_EQ(tile_of(matrix("7", "90", "x[j, i]")), "");
+  EXPECT_EQ(tile_of(matrix("90", "7", "x[j, i]")), "");
+}
+
+TEST(TransposedTiles, WhereRunTimeSizesAreAsLong) {
+  EXPECT_EQ(tile_of(matrix("M", "N", "x[j, i]")), "axis 0: 16 x 16 if M >= 16 && N >= 16");
+  EXPECT_EQ(tile_of(matrix("M", "90", "x[j, i]")), "axis 0: 16 x 16 if M >= 16");
+  EXPECT_EQ(tile_of(matrix("12", "M", "x[j, i]")), "axis 0: 12 x 16 if M >= 16");
+  EXPECT_EQ(tile_of(matrix("M", "7", "x[j, i]")), "");
+}
+
+TEST(TransposedTiles, OfTheAxisThatOperandsLieAlong) {
+  EXPECT_EQ(tile_of("input x: f32[2, 56, 60, 64]\ny[n: 2, c: 64, h: 56, w: 60] = x[n, h, w, c]"),
+            "axis 1: 16 x 16");
+  EXPECT_EQ(tile_of("input x: f32[2, 64, 56, 60]\ny[n: 2, h: 56, w: 60, c: 64] = x[n, c, h, w]"),
+            "axis 2: 16 x 16");
+}
+
+TEST(TransposedTiles, OfOperandsThatLieAlike) {
+  EXPECT_EQ(tile_of(matrix("50", "90", "x[j, i] * z[j, i] + a[i, j]")), "axis 0: 16 x 16");
+  const std::string cubes =
+      "input x: f32[40, 50, 60]\ninput z: f32[40, 60, 50]\ny[i: 50, j: 60, k: 40] = ";
+  EXPECT_EQ(tile_of(cubes + "x[k, i, j]"), "axis 1: 16 x 16");
+  EXPECT_EQ(tile_of(cubes + "z[k, j, i]"), "axis 0: 16 x 16");
+  EXPECT_EQ(tile_of(cubes + "x[k, i, j] + z[k, j, i]"), "") << "along different axes";
+}
+
+TEST(TransposedTiles, NotOfRowsOrOfWhatLiesApart) {
+  EXPECT_EQ(tile_of(matrix("50", "90", "a[i, j]")), "");
+  EXPECT_EQ(tile_of(matrix("50", "50", "x[j, 2 * (i / 2)]")), "");
+  EXPECT_EQ(tile_of(matrix("50", "90", "x[j, 3]")), "") << "along none of its axes";
+  EXPECT_EQ(tile_of(matrix("50", "90", "x[j, i] + x[(j + 1) % 90, i]")), "") << "of a turn";
+  EXPECT_EQ(tile_of("input x: f32[90, 50]\ninput d: i32[90]\n"
+                    "y[i: 50, j: 90] = x[max(min(d[j], 89), 0), i]"),
+            "")
+      << "at places that data say";
+  EXPECT_EQ(tile_of(matrix("50", "90", "select(j < 40, x[j, i], a[i, j])")), "") << "of a border";
+}
+
+// Rows are unrolled: neither long bodies nor many operands.
+TEST(TransposedTiles, NotOfLongCode) {
+  std::string body = "x[j, i]";
+  for (int i = 0; i < 4; ++i) body = "max(" + body + " * 2f, 0f)";
+  EXPECT_EQ(tile_of(matrix("50", "90", body)), "axis 0: 16 x 16");
+  for (int i = 0; i < 4; ++i) body = "max(" + body + " * 2f, 0f)";
+  EXPECT_EQ(tile_of(matrix("50", "90", body)), "");
+  std::string operands, sum;
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = "x" + std::to_string(i);
+    operands += "input " + name + ": f32[90, 50]\n";
+    sum += (i > 0 ? " + " : "") + name + "[j, i]";
+    EXPECT_EQ(tile_of(operands + "y[i: 50, j: 90] = " + sum) == "", i >= 3) << sum;
+  }
+}
+
+TEST(TransposedTiles, RowsAreUnrolled) {
+  EXPECT_EQ(derived(graph_of(matrix("100", "64", "x[j, i]")), target_of("x86-64-v4", 1)),
+            "emulsion schedule 1\ny.split(i, i, row, 16, shift_inwards)\n"
+            "y.split(j, j, lane, 16)\ny.reorder(lane, row, j, i)\ny.vectorize(lane)\n"
+            "y.unroll(row)\n");
+  // What lies between the two stays in its place.
+  const std::string channels =
+      derived(graph_of("input x: f32[2, 56, 60, 64]\ny[n: 2, c: 64, h: 56, w: 60] = x[n, h, w, c]"),
+              target_of("x86-64-v4", 1));
+  EXPECT_TRUE(has(channels, "y.reorder(lane, row, w, c)\n")) << channels;
+  EXPECT_TRUE(has(channels, "y.reorder(w, h)\n")) << channels;
+}
+
+TEST(TransposedTiles, ThreadsShareThem) {
+  const std::string matrices =
+      derived(graph_of(matrix("1000", "1000", "x[j, i]")), target_of("x86-64-v3", 2));
+  EXPECT_TRUE(has(matrices, "y.unroll(row)\ny.parallel(i)\n")) << matrices;
+  const std::string sizes =
+      derived(graph_of(matrix("M", "N", "x[j, i]")), target_of("x86-64-v3", 2));
+  EXPECT_TRUE(has(sizes, "y.unroll(row)\ny.parallel(i)\n")) << sizes;
+}
+
+TEST(TransposedTiles, ComputeTheSame) {
+  const std::string graphs[] = {
+      matrix("33", "25", "x[j, i] - z[j, i] * a[i, j]"),
+      matrix("9", "40", "x[j, i]", "f64"),
+      matrix("40", "9", "x[j, i]", "u8"),
+      matrix("M", "N", "x[j, i] + a[i, j]"),
+      matrix("M", "20", "x[j, i]", "i16"),
+      "input x: f32[M, 5, N, 12]\ny[n: M, c: 12, h: 5, w: N] = max(x[n, h, w, c], 0f)",
+  };
+  for (const std::string& lines : graphs) {
+    for (const char* const level : kLevels) {
+      for (const int cores : {1, 2}) {
+        EXPECT_TRUE(derives(graph_of(lines), target_of(level, cores), {0, 1, 15, 16, 37})) << lines;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
