@@ -179,9 +179,11 @@ bool has_parts_at(const std::vector<Axis>& kept, const std::vector<Axis>& walker
 
 size_t axes_before_kept(const std::vector<Axis>& kept, const std::vector<Axis>& walker,
                         const std::map<std::string, Coverage>& covered) {
-  if (kept.size() >= walker.size() || has_parts_at(kept, walker, covered, 0)) return 0;
-  const size_t more = walker.size() - kept.size();
-  return has_parts_at(kept, walker, covered, more) ? more : 0;
+  // Axes of one step may be before it, too: of [N, 1] in the loops of [1, N].
+  for (size_t before = 0; before < walker.size(); ++before) {
+    if (has_parts_at(kept, walker, covered, before)) return before;
+  }
+  return 0;
 }
 
 bool is_inside_place(const NestPlan& nest, StageId id, const LoopLevel& place) {

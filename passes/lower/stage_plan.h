@@ -215,6 +215,13 @@ WrittenNest bound_exponents(WrittenNest nest);
 // and loops are cut where the choice changes (split_choices.h).
 WrittenNest choose_remainders(WrittenNest nest);
 
+// Whether a directive is about the loops of its operation.
+bool is_loop_directive(const Directive& d);
+
+// The stage that rfactor makes of `plan`, which reduces what is left of it.
+//   s = sum({ko, ki}, e)  ->  partial[.., ki] = sum(ko, e); s = sum(ki, partial)
+WrittenStage rfactor(WrittenStage* plan, const WrittenDirective& d);
+
 // Honours cache_write, rfactor, copy_in, alternative, pack and compute_inline, which change what
 // the stages are. The other directives of the schedule are then those of the stages that there are.
 // `loops`: those of the schedule.

@@ -130,6 +130,14 @@ TEST(KeepWhole, AReaderWithAnAxisOfOneStep) {
   for (const int64_t rows : {0, 1, 4}) EXPECT_TRUE(lowers(graph, schedule, {{"B", rows}}));
 }
 
+TEST(KeepWhole, AReaderWithAnAxisOfOneStepInFront) {
+  const Graph graph = parsed(
+      "input x: f32[B, 1]\nr[b: B, u: 1] = x[b, u] * 2f\n"
+      "y[u: 1, b: B] = r[b, u] + 1f\noutput y\noutput r\n");
+  const Schedule schedule = scheduled(graph, "y.reorder(b, u)\nr.compute_at(y, b)\n");
+  for (const int64_t rows : {0, 1, 4}) EXPECT_TRUE(lowers(graph, schedule, {{"B", rows}}));
+}
+
 TEST(KeepWhole, FusedLoops) {
   const Graph graph = parsed(
       "input x: f32[3, B, 5]\nr[a: 3, b: B, n: 5] = x[a, b, n] * 2f\n"
