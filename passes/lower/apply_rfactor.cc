@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dsl/directive_table.h"
+#include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/refusal.h"
 #include "passes/lower/stage_plan.h"
