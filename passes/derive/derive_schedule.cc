@@ -71,13 +71,55 @@ void derive_points(const Op& group, const Target& target, Schedule* schedule) {
       schedule);
 }
 
+// How much of the vectors along the last axis of a result has values.
+double filled_part(const Op& op, const Target& target) {
+  const int64_t lanes = value_lanes(op, target);
+  const int64_t columns = op.axes.back().extent().as_constant().value_or(lanes);
+  return static_cast<double>(columns) / static_cast<double>((columns + lanes - 1) / lanes * lanes);
+}
+
+bool reads_a_weight(const Op& op) {
+  return any_part(op.body, [](const Expr& e) {
+    return e->op == ExprOp::read && e->tensor->kind == OpKind::weight;
+  });
+}
+
+void derive_combined_as_it_is(const Op& op, const Target& target, const DeriveOptions& options,
+                              Schedule* schedule) {
+  if (derive_contraction({&op, &op}, target, options, schedule)) return;
+  derive_reduction(op, target, schedule);
+}
+
+// Of columns whose vectors along the last axis would leave a part empty, the axes before it are one
+// with it where they lie one after another: of x[n, 20, 3] a row has 60 columns. What may be packed
+// has the axes that its layout is told by.
+void derive_combined(const Op& op, const Target& target, const DeriveOptions& options,
+                     Schedule* schedule) {
+  constexpr double kMuchMore = 1.15;
+  const auto derive = [&](const RowGroup& of, Schedule* made) {
+    derive_combined_as_it_is(of.reader(), target, options, made);
+  };
+  const RowGroup columns{{{&op, first_axes(op.axes.size())}}};
+  const bool lie_along = !op.axes.empty() && op.axes.back().extent().is_constant() &&
+                         !reads_a_weight(op) &&
+                         (is_contiguous_in_a_read(op, op.axes.back().name(), true) ||
+                          steps_a_little(op, op.axes.back()));
+  if (!lie_along) return derive(columns, schedule);
+  const double filled = filled_part(op, target);
+  derive_merged_rows(
+      columns,
+      [&](const RowGroup& of) {
+        return filled_part(of.reader(), target) > kMuchMore * filled ? 2 : 1;
+      },
+      derive, schedule);
+}
+
 void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
                Schedule* schedule) {
   switch (classify(op)) {
     case OpClass::contraction:
     case OpClass::reduction:
-      if (derive_contraction({&op, &op}, target, options, schedule)) return;
-      return derive_reduction(op, target, schedule);
+      return derive_combined(op, target, options, schedule);
     case OpClass::elementwise:
     case OpClass::data_movement:
       return derive_points(op, target, schedule);

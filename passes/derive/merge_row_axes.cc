@@ -43,19 +43,26 @@ bool mentions_any(const Expr& e, const Axes& axes, const RowAxes& merged) {
                      [&](const Axis& axis) { return mentions(e, axis.name()); });
 }
 
-// Whether a read has those axes at their own positions, and nowhere else.
-bool walks(const Expr& read, const Axes& axes, const RowAxes& merged) {
+// At which indices a read has those axes, one after another, and has them nowhere else.
+std::optional<size_t> walked_at(const Expr& read, const Axes& axes, const RowAxes& merged) {
   const std::vector<Expr>& indices = read->args;
-  if (indices.size() < merged.behind()) return false;
+  const auto is_axis = [&](const Expr& index, size_t axis) {
+    return index->op == ExprOp::axis && index->name == axes[axis].name();
+  };
+  const auto first = std::find_if(indices.begin(), indices.end(),
+                                  [&](const Expr& index) { return is_axis(index, merged.first); });
+  const auto at = static_cast<size_t>(first - indices.begin());
+  if (at + merged.count > indices.size()) return std::nullopt;
   for (size_t i = 0; i < indices.size(); ++i) {
-    if (i < merged.first || i >= merged.behind()) {
-      if (mentions_any(indices[i], axes, merged)) return false;
+    if (i < at || i >= at + merged.count) {
+      if (mentions_any(indices[i], axes, merged)) return std::nullopt;
       continue;
     }
-    if (indices[i]->op != ExprOp::axis || indices[i]->name != axes[i].name()) return false;
-    if (i > merged.first && read->tensor->shape[i] != axes[i].extent()) return false;
+    const size_t axis = merged.first + i - at;
+    if (!is_axis(indices[i], axis)) return std::nullopt;
+    if (i > at && read->tensor->shape[i] != axes[axis].extent()) return std::nullopt;
   }
-  return true;
+  return at;
 }
 
 Shape merged_shape(const Shape& shape, const RowAxes& merged) {
@@ -95,9 +102,10 @@ class MergedOps {
   // Whether all that mentions these axes are reads that walk them; of what is merged, every read.
   bool all_walk(const Expr& body, const Axes& axes) const {
     if (body->op == ExprOp::read) {
-      const bool is_free =
-          copies_.count(body->tensor.get()) == 0 && !mentions_any(body, axes, merged_);
-      return is_free || walks(body, axes, merged_);
+      const bool is_outside = copies_.count(body->tensor.get()) == 0;
+      if (is_outside && !mentions_any(body, axes, merged_)) return true;
+      const std::optional<size_t> at = walked_at(body, axes, merged_);
+      return at && (is_outside || *at == merged_.first);
     }
     if (body->op == ExprOp::axis) return !mentions_any(body, axes, merged_);
     return std::all_of(body->args.begin(), body->args.end(),
@@ -133,28 +141,31 @@ class MergedOps {
     if (e->op != ExprOp::read) return Expr();
     const auto copy = copies_.find(e->tensor.get());
     if (copy == copies_.end() && !mentions_any(e, axes, merged_)) return Expr();
+    const size_t at = walked_at(e, axes, merged_).value();
     std::vector<Expr> indices = e->args;
-    const auto inner = indices.begin() + static_cast<std::ptrdiff_t>(merged_.first) + 1;
+    const auto inner = indices.begin() + static_cast<std::ptrdiff_t>(at) + 1;
     indices.erase(inner, inner + static_cast<std::ptrdiff_t>(merged_.count) - 1);
-    return read_op(copy == copies_.end() ? outside(e->tensor) : copy->second, std::move(indices));
+    return read_op(copy == copies_.end() ? outside(e->tensor, at) : copy->second,
+                   std::move(indices));
   }
 
-  // What comes from outside the group.
-  OpPtr outside(const OpPtr& op) {
-    OpPtr& view = outside_[op.get()];
+  // What comes from outside the group, and has these axes from index `at` on.
+  OpPtr outside(const OpPtr& op, size_t at) {
+    OpPtr& view = outside_[{op.get(), at}];
     if (view == nullptr) {
       auto tensor = std::make_shared<Op>();
       tensor->kind = OpKind::input;
       tensor->name = op->name;
       tensor->dtype = op->dtype;
-      tensor->shape = merged_shape(op->shape, merged_);
+      tensor->shape = merged_shape(op->shape, {at, merged_.count});
       view = std::move(tensor);
     }
     return view;
   }
 
   RowAxes merged_;
-  std::unordered_map<const Op*, OpPtr> copies_, outside_;
+  std::unordered_map<const Op*, OpPtr> copies_;
+  std::map<std::pair<const Op*, size_t>, OpPtr> outside_;
   std::map<std::string, RowFuses> fuses_;
 };
 
@@ -228,20 +239,31 @@ std::optional<std::map<std::string, RowFuses>> fuses_of(const Schedule& schedule
 
 }  // namespace
 
-std::optional<MergedRows> merge_row_axes(const RowGroup& group) {
-  const std::optional<RowAxes> axes = row_axes_to_merge(group);
-  if (!axes) return std::nullopt;
-  MergedOps ops(*axes);
+namespace {
+
+std::optional<MergedRows> with_merged(const RowGroup& group, const RowAxes& axes) {
+  MergedOps ops(axes);
   MergedRows merged{group, {}, {}};
   for (size_t i = group.members.size(); i-- > 0;) {  // what is read first
     const OpPtr op = ops.add(*group.members[i].op);
     if (op == nullptr) return std::nullopt;
     merged.group.members[i].op = op.get();
-    merged.group.members[i].axes = first_axes(axes->first + 1);
+    merged.group.members[i].axes = first_axes(axes.first + 1);
     merged.ops.push_back(op);
   }
   merged.fuses = ops.fuses();
   return merged;
+}
+
+}  // namespace
+
+std::optional<MergedRows> merge_row_axes(const RowGroup& group) {
+  const std::optional<RowAxes> axes = row_axes_to_merge(group);
+  if (!axes) return std::nullopt;
+  for (size_t count = axes->count; count > 1; --count) {  // as many as there are
+    if (auto merged = with_merged(group, {axes->behind() - count, count})) return merged;
+  }
+  return std::nullopt;
 }
 
 void derive_merged_rows(
