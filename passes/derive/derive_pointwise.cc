@@ -424,6 +424,7 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
     const Expr holds = filled ? where(turns.empty() ? length >= int_constant(steps)
                                                     : pieces_reach(turns, along, steps))
                               : any;
+    if (has_case(*stage, holds)) continue;  // that of a tile
     if (in_blocks) {
       stage->specialize(holds);
       derive_points(points, target, {false, filled}, stage);

@@ -48,6 +48,10 @@ void derive_points_as_they_are(const Op& group, const Target& target, Schedule* 
   }
   // What lies across the rows, borders and turns may be of any member.
   const OpPtr whole = written_out(group, {});
+  if (const std::optional<MergedAxes> few = merge_few_elements(*whole, target)) {
+    few->fuse(&stage);
+    return derive_pointwise(few->view, target, schedule);
+  }
   const std::optional<PeriodicChoices> turns = split_periods(*whole, target);
   if (!turns) return derive_pointwise(*whole, target, schedule);
   turns->split(&stage);

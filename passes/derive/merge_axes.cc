@@ -67,6 +67,24 @@ bool all_walk_in(const Op& group, size_t count) {
                      [&](const OpPtr& member) { return is_fine(*member); });
 }
 
+// Whether all elements of a read, for all steps of the axes, lie in so many; no value but those of
+// reads is made of the axes.
+bool all_near(const Expr& body, const Axes& axes, int64_t elements) {
+  if (body->op == ExprOp::axis) return !mentions_any(body, axes);
+  if (body->op != ExprOp::read) {
+    return std::all_of(body->args.begin(), body->args.end(),
+                       [&](const Expr& arg) { return all_near(arg, axes, elements); });
+  }
+  int64_t span = 1;
+  for (const Axis& axis : axes) {
+    if (!mentions(body, axis.name())) continue;
+    const std::optional<int64_t> step = elements_of_step(body, axis);
+    if (!step) return false;
+    span += std::abs(*step) * (axis.extent().constant_term() - 1);
+  }
+  return span <= elements;
+}
+
 Extent product_of(const Axes& axes) {
   Extent product = 1;
   for (const Axis& axis : axes) product = product * axis.extent();
@@ -84,9 +102,23 @@ OpPtr merged_tensor(const Op& op, size_t count, const Extent& extent) {
   return tensor;
 }
 
+// The axes as quotients and remainders of the merged one.
+Expr over_merged(const Expr& read, const Axes& axes, const Axis& merged) {
+  return substitute_axes(read, [&](const std::string& name) {
+    Expr place = axis_value(merged.name());
+    for (size_t i = axes.size(); i-- > 0;) {
+      const Expr extent = int_constant(axes[i].extent().constant_term());
+      if (axes[i].name() == name) return i > 0 ? place % extent : place;
+      place = place / extent;
+    }
+    return Expr();
+  });
+}
+
 Expr merged_body(const Expr& body, const Axes& axes, const Axis& merged) {
   return transform(body, [&](const Expr& e) {
     if (e->op != ExprOp::read || !mentions_any(e, axes)) return Expr();
+    if (!walks(e, axes)) return over_merged(e, axes, merged);
     // The extent that the tensor has there: of the outermost axis it may have more.
     const size_t rank = e->args.size(), kept = rank - axes.size();
     Extent extent = 1;
@@ -164,6 +196,28 @@ std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const T
   const Op& op = result_of(group);
   if (op.combiner != Combiner::none) return std::nullopt;
   return merge_some_axes(group, first, op.axes.size(), target);
+}
+
+std::optional<MergedAxes> merge_few_elements(const Op& op, const Target& target) {
+  constexpr int64_t kMostVectors = 2;
+  const int64_t lanes = value_lanes(op, target);
+  if (op.kind != OpKind::compute || op.axes.size() < 2) return std::nullopt;
+  size_t count = 0;
+  int64_t elements = 1;
+  while (count < op.axes.size()) {
+    const auto extent = op.axes[op.axes.size() - count - 1].extent().as_constant();
+    if (!extent || *extent == 0 || elements * *extent > kMostVectors * lanes) break;
+    elements *= *extent;
+    ++count;
+  }
+  const int64_t last = op.axes.back().extent().as_constant().value_or(elements);
+  if (count < 2 || 2 * last > elements || 2 * last > lanes) return std::nullopt;
+  const Axes merged = last_of(op.axes, count);
+  if (!all_near(op.body, merged, kMostVectors * lanes)) return std::nullopt;
+  MergedAxes result = merge(op, &Op::axes, count);
+  result.view.shape.clear();
+  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
+  return result;
 }
 
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target) {

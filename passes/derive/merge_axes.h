@@ -33,6 +33,12 @@ struct MergedAxes {
 // where the last one alone fills vectors. `group`: the operation, or the group that the result is
 // the last member of, whose other members are computed inline.
 std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const Target& target);
+// The last axes of a result that together are a vector or two, where the last one alone would leave
+// most of a vector empty; nothing where something lies far apart in what is read. Of others than
+// above a read may have these axes in any order, or some of them alone: it is shuffled.
+//
+//   y[n, i, j] = x[n, i, j] * scale[i]  as  y'[n, ij] = x'[n, ij] * scale[ij / 3]
+std::optional<MergedAxes> merge_few_elements(const Op& op, const Target& target);
 // The last two axes of a reduction's results.
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target);
 // The last reduction axes of what is summed up; else as above.

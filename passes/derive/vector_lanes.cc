@@ -20,6 +20,22 @@
 #include "passes/nest/narrow_values.h"
 
 namespace emulsion {
+std::optional<int64_t> elements_of_step(const Expr& read, const Axis& axis) {
+  int64_t step = 0;
+  std::optional<int64_t> row = 1;  // the elements of a step of the index
+  for (size_t i = read->args.size(); i-- > 0;) {
+    if (mentions(read->args[i], axis.name())) {
+      const std::optional<Affine> index = affine_of(read->args[i]);
+      if (!index || !row || *row > std::numeric_limits<int32_t>::max()) return std::nullopt;
+      const auto factor = index->coefficients.find(axis.name());
+      if (factor != index->coefficients.end()) step += saturated_product(factor->second, *row);
+    }
+    const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
+    row = row && extent ? std::optional(saturated_product(*row, *extent)) : std::nullopt;
+  }
+  return step;
+}
+
 namespace {
 
 // The types of the values that an expression computes with. Not of what only says where to read or
@@ -59,23 +75,6 @@ bool has_narrow_elements(const Op& op) {
          });
 }
 
-// How many elements further in memory a step of the axis reads; nothing where no number says so.
-std::optional<int64_t> step_of(const Expr& read, const Axis& axis) {
-  int64_t step = 0;
-  std::optional<int64_t> row = 1;  // the elements of a step of the index
-  for (size_t i = read->args.size(); i-- > 0;) {
-    if (mentions(read->args[i], axis.name())) {
-      const std::optional<Affine> index = affine_of(read->args[i]);
-      if (!index || !row || *row > std::numeric_limits<int32_t>::max()) return std::nullopt;
-      const auto factor = index->coefficients.find(axis.name());
-      if (factor != index->coefficients.end()) step += saturated_product(factor->second, *row);
-    }
-    const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
-    row = row && extent ? std::optional(saturated_product(*row, *extent)) : std::nullopt;
-  }
-  return step;
-}
-
 // Whether all that it reads and writes has fewer than four bytes, and it combines nothing. Four
 // such elements are shorter than a vector of any machine, so that they are a pixel, too.
 bool is_narrow(const Op& op) {
@@ -91,7 +90,8 @@ bool is_narrow(const Op& op) {
 bool reads_thirds_of_bytes(const Op& op, const Axis& axis) {
   constexpr int64_t kStep = 3;
   return any_part(op.body, [&](const Expr& e) {
-    return e->op == ExprOp::read && size_in_bytes(e.dtype()) == 1 && step_of(e, axis) == kStep;
+    return e->op == ExprOp::read && size_in_bytes(e.dtype()) == 1 &&
+           elements_of_step(e, axis) == kStep;
   });
 }
 
@@ -212,21 +212,22 @@ bool steps_far(const Op& op, const Axis& axis) {
     };
     if (of_each(reads_data)) return true;
     if (of_each([](const Expr& index) { return !affine_of(index); })) return false;
-    const std::optional<int64_t> elements = step_of(e, axis);
+    const std::optional<int64_t> elements = elements_of_step(e, axis);
     return !elements || *elements < 0 || *elements > kNear;
   });
 }
 
 bool steps_within(const Expr& read, const Axis& inner, const Axis& outer) {
   constexpr int64_t kMostElements = 16;
-  const std::optional<int64_t> step = step_of(read, outer), within = step_of(read, inner);
+  const std::optional<int64_t> step = elements_of_step(read, outer),
+                               within = elements_of_step(read, inner);
   return step && within && *within != 0 && std::abs(*within) < *step && *step <= kMostElements;
 }
 
 bool steps_a_little(const Op& op, const Axis& axis) {
   constexpr int64_t kMostElements = 4;
   const auto step = [&](const Expr& e) {
-    return e->op == ExprOp::read ? step_of(e, axis) : std::optional<int64_t>(0);
+    return e->op == ExprOp::read ? elements_of_step(e, axis) : std::optional<int64_t>(0);
   };
   const bool steps = any_part(op.body, [&](const Expr& e) { return step(e).value_or(0) != 0; });
   return steps && !any_part(op.body, [&](const Expr& e) {

@@ -16,6 +16,8 @@ namespace emulsion {
 
 // Whether `axis` alone moves the last index of the read, by one element a step.
 bool is_along(const Expr& read, const Axis& axis);
+// How many elements further in memory a step of the axis reads; nothing where no number says so.
+std::optional<int64_t> elements_of_step(const Expr& read, const Axis& axis);
 
 // Lanes of the narrowest vectors among the values that the operation computes with: its own type
 // and those of its body. What only says where to read does not count, nor what is one value for all

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,77 @@ TEST(MergeLastAxes, BehindThoseThatSomethingElseIsReadAlong) {
   EXPECT_EQ(merged(Graph(compute("y", {a, c, h, w}, picture()(a, c, h, w) + bias(c)))),
             "[4, 5, 49] fuse(h, w, flat)");
   EXPECT_EQ(merged(Graph(relu(picture() * scale, "y"))), "[4, 5, 49] fuse(i2, i3, flat)");
+}
+
+// y[n, i, j] of [B, rows, columns], of the body over x[n, i, j], s[i], t[j, i] and z[i, j].
+std::string few(int64_t rows, int64_t columns, const std::function<Expr(Axis, Axis, Axis)>& body,
+                const Target& target = kV3) {
+  const Axis n("n", kSize), i("i", rows), j("j", columns);
+  const std::optional<MergedAxes> found =
+      merge_few_elements(*compute("y", {n, i, j}, body(n, i, j)).op(), target);
+  return found ? to_string(found->view.shape) + " " + to_string(found->view.body) : "";
+}
+
+TEST(MergeFewElements, WhatIsReadAlongOneOfThem) {
+  const Tensor x = input("x", f32, {kSize, 4, 3}), s = input("s", f32, {4});
+  EXPECT_EQ(
+      few(4, 3, [&](const Axis& n, const Axis& i, const Axis& j) { return x(n, i, j) * s(i); }),
+      "[B, 12] x[n, flat] * s[flat / 3]");
+  const Tensor t = input("t", f32, {3});
+  EXPECT_EQ(
+      few(4, 3, [&](const Axis& n, const Axis& i, const Axis& j) { return x(n, i, j) - t(j); }),
+      "[B, 12] x[n, flat] - t[flat % 3]");
+}
+
+TEST(MergeFewElements, WhatIsReadInAnyOrder) {
+  const Tensor x = input("x", f32, {kSize, 3, 5});
+  EXPECT_EQ(few(5, 3, [&](const Axis& n, const Axis& i, const Axis& j) { return x(n, j, i); }),
+            "[B, 15] x[n, flat % 3, flat / 3]");
+  EXPECT_EQ(few(3, 3, [&](const Axis& n, const Axis& i, const Axis& j) { return x(n, i, 2 - j); }),
+            "[B, 9] x[n, flat / 3, 2 - flat % 3]");
+}
+
+TEST(MergeFewElements, NoMoreThanTwoVectors) {
+  const Tensor x = input("x", f32, {kSize, 6, 3}), s = input("s", f32, {6});
+  const auto body = [&](const Axis& n, const Axis& i, const Axis& j) { return x(n, i, j) * s(i); };
+  EXPECT_EQ(few(6, 3, body), "") << "of 8 lanes";
+  EXPECT_NE(few(6, 3, body, Target::parse("x86-64-v4,cores=1")), "") << "of 16";
+}
+
+TEST(MergeFewElements, NotWhereTheLastAxisHasMostOfAVector) {
+  const Tensor x = input("x", f32, {kSize, 3, 5}), s = input("s", f32, {3});
+  EXPECT_EQ(
+      few(3, 5, [&](const Axis& n, const Axis& i, const Axis& j) { return x(n, i, j) * s(i); }), "")
+      << "5 of 8 lanes";
+}
+
+TEST(MergeFewElements, NotWhereElementsLieFarApart) {
+  const Tensor x = input("x", f32, {4, kSize, 3}), far = input("far", f32, {kSize, 4, 50});
+  const Tensor near = input("near", f32, {kSize, 4, 3});
+  EXPECT_EQ(few(4, 3, [&](const Axis& n, const Axis& i, const Axis& j) { return x(i, n, j); }), "");
+  EXPECT_EQ(few(4, 3, [&](const Axis& n, const Axis& i, const Axis& j) { return far(n, i, j); }),
+            "");
+  EXPECT_EQ(few(4, 3,
+                [&](const Axis& n, const Axis& i, const Axis& j) {
+                  return near(n, 3 - i, j) + cast(f32, Expr(j));
+                }),
+            "")
+      << "a value of its place";
+}
+
+TEST(MergeFewElements, ComputeTheSame) {
+  const Axis n("n", kSize), i("i", 4), j("j", 3);
+  const Tensor x = input("x", f32, {kSize, 4, 3}), s = input("s", f32, {4}),
+               t = input("t", f32, {kSize, 3, 4});
+  for (const Expr& body : {x(n, i, j) * s(i), t(n, j, 3 - i) + x(n, i, j), x(n, i, 2 - j) - s(i)}) {
+    const Graph graph(compute("y", {n, i, j}, body));
+    for (const char* const level : kLevels) {
+      EXPECT_TRUE(derives(graph, target_of(level, 2), {0, 1, 5, 33}));
+    }
+  }
+  const std::string schedule =
+      derived(Graph(compute("y", {n, i, j}, x(n, i, j) * s(i))), target_of("x86-64-v4", 1));
+  EXPECT_EQ(schedule, "emulsion schedule 1\ny.fuse(i, j, flat)\ny.vectorize(flat)\n");
 }
 
 // Of what is read through, quotients of more would not cancel.

@@ -71,6 +71,31 @@ TEST(MergeRowAxes, NotWhereSomethingLiesOtherwise) {
   EXPECT_EQ(text_of(x(i, j, k) + cast(f32, Expr(i)), x(i, j, r)), "") << "a value of its place";
 }
 
+// Those inside, where the outermost lies otherwise.
+TEST(MergeRowAxes, AsManyAsLieOneAfterAnother) {
+  const Axis h("h", 5), i("i", 30), j("j", 30), k("k", 40), r("r", 40);
+  const Tensor x = cube({5, 30, 30, 40});
+  const auto text_of = [&](const Expr& bias) {
+    const Tensor s = compute("s", {h, i, j}, sum(r, x(h, i, j, r)));
+    return merged(Graph(compute("y", {h, i, j, k}, x(h, i, j, k) - s(h, i, j) * bias)));
+  };
+  EXPECT_EQ(text_of(2.0f), "[4500] h i j rows2 rows");
+  EXPECT_EQ(text_of(cube({5}, "b")(h)), "[900] i j rows");
+  EXPECT_EQ(text_of(cube({30}, "b")(j)), "");
+}
+
+// At whatever index: of what comes from outside of the group.
+TEST(MergeRowAxes, AtOtherIndicesOfWhatIsRead) {
+  const Axis i("i", 30), j("j", 30), k("k", 40), r("r", 40);
+  const auto text_of = [&](const Expr& read) {
+    const Tensor s = compute("s", {i, j}, sum(r, cube({30, 30, 40})(i, j, r)));
+    return merged(Graph(compute("y", {i, j, k}, read - s(i, j))));
+  };
+  EXPECT_EQ(text_of(cube({2, 30, 30, 40}, "z")(1, i, j, k)), "[900] i j rows");
+  EXPECT_EQ(text_of(cube({40, 30, 30}, "z")(k, i, j)), "[900] i j rows");
+  EXPECT_EQ(text_of(cube({30, 40, 30}, "z")(i, k, j)), "");
+}
+
 TEST(MergeRowAxes, NotWhereSomethingIsKept) {
   const Groups groups(softmax_of({100, 3, 40}), target_of("x86-64-v4", 1));
   RowGroup group = groups[0];

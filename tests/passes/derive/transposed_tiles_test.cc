@@ -140,6 +140,8 @@ TEST(TransposedTiles, ComputeTheSame) {
       matrix("40", "9", "x[j, i]", "u8"),
       matrix("M", "N", "x[j, i] + a[i, j]"),
       matrix("M", "20", "x[j, i]", "i16"),
+      // As many lanes as a vector of doubles has.
+      "input x: f64[1, M, 10, 10]\ny[i: 10, j: 10, n: 1, m: M] = x[n, m, i, j]",
       "input x: f32[M, 5, N, 12]\ny[n: M, c: 12, h: 5, w: N] = max(x[n, h, w, c], 0f)",
   };
   for (const std::string& lines : graphs) {

@@ -1,0 +1,105 @@
+// Sums of columns whose vectors would leave a part empty: the axes before the last one are one with
+// it. That the loops are those of the longer rows, and that the same is computed.
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <string>
+
+#include "dsl/graph_text.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+Graph graph_of(const std::string& lines) {
+  const bool has_size = lines.find('B') != std::string::npos;
+  return parse_graph(std::string("emulsion graph 1\n") + (has_size ? "size B\n" : "") + lines +
+                     "\noutput y\n");
+}
+
+std::string derived_from(const std::string& lines, const std::string& level = "x86-64-v4") {
+  return derived(graph_of(lines), target_of(level, 1));
+}
+
+// What is fused of y: "i j"; "" where nothing is.
+std::string fused(const std::string& lines) {
+  std::smatch found;
+  const std::string schedule = derived_from(lines);
+  const std::regex fuse("y\\.fuse\\((\\w+), (\\w+), \\w+\\)");
+  return std::regex_search(schedule, found, fuse) ? found[1].str() + " " + found[2].str() : "";
+}
+
+TEST(ColumnsAsOne, LoopsAreThoseOfLongerRows) {
+  const std::string merged = derived_from(
+      "input x: f32[807, 20, 3]\ny[n: 400, i: 20, j: 3] = sum(a: 7) x[2 * n + a, i, j]");
+  std::string longer =
+      derived_from("input x: f32[807, 60]\ny[n: 400, rows: 60] = sum(a: 7) x[2 * n + a, rows]");
+  EXPECT_TRUE(has(merged, "y.fuse(i, j, rows)\n")) << merged;
+  EXPECT_TRUE(has(merged, "y_acc.fuse(i, j, rows)\n")) << merged;
+  EXPECT_EQ(std::regex_replace(merged, std::regex("y\\w*\\.fuse[^\n]*\n"), ""), longer);
+}
+
+TEST(ColumnsAsOne, OfSumsThatHaveNoOtherAxes) {
+  EXPECT_EQ(fused("input x: i32[300, 13, 12]\ninput s: i32[300]\n"
+                  "y[i: 13, j: 12] = sum(n: 300) (x[n, i, j] - s[n])"),
+            "i j");
+  EXPECT_EQ(fused("input x: f32[200, B, 3, 3]\ny[i: B, j: 3, k: 3] = max(n: 200) x[n, i, j, k]"),
+            "j k");
+}
+
+// max(k: 4) x[i, j, k] takes every fourth element.
+TEST(ColumnsAsOne, OfElementsThatAreALittleApart) {
+  EXPECT_EQ(fused("input x: f32[961, 13, 4]\ninput s: f32[4]\n"
+                  "y[i: 961, j: 13] = max(k: 4) (x[i, j, k] * s[k])"),
+            "i j");
+}
+
+TEST(ColumnsAsOne, NotWhereVectorsAreFull) {
+  const auto columns = [](const std::string& count) {
+    return fused("input x: f32[807, 20, " + count + "]\ny[n: 400, i: 20, j: " + count +
+                 "] = sum(a: 7) x[2 * n + a, i, j]");
+  };
+  EXPECT_EQ(columns("12"), "i j");
+  EXPECT_EQ(columns("15"), "") << "of 16";
+  EXPECT_EQ(columns("32"), "");
+}
+
+TEST(ColumnsAsOne, NotWhereColumnsLieOtherwise) {
+  EXPECT_EQ(fused("input x: f32[807, 20, 3]\ninput b: f32[20]\n"
+                  "y[n: 400, i: 20, j: 3] = sum(a: 7) x[2 * n + a, i, j] * b[i]"),
+            "");
+  EXPECT_EQ(fused("input x: f32[807, 22, 3]\n"
+                  "y[n: 400, i: 20, j: 3] = sum(a: 7, b: 3) x[2 * n + a, i + b, j]"),
+            "");
+}
+
+// Its layout is told by its axes.
+TEST(ColumnsAsOne, NotOfWhatMayBePacked) {
+  const auto product = [](const std::string& kind) {
+    return fused("input x: f32[300]\n" + kind +
+                 " w: f32[300, 13, 12]\ny[i: 13, j: 12] = sum(n: 300) x[n] * w[n, i, j]");
+  };
+  EXPECT_EQ(product("input"), "i j");
+  EXPECT_EQ(product("weight"), "");
+}
+
+TEST(ColumnsAsOne, ComputeTheSame) {
+  const char* const graphs[] = {
+      "input x: f32[81, 20, 3]\ny[n: 40, i: 20, j: 3] = sum(a: 2) x[2 * n + a, i, j]",
+      "input x: i32[B, 5, 3]\ny[i: 5, j: 3] = sum(n: B) x[n, i, j]",
+      "input x: f32[9, B, 3, 3]\ny[i: B, j: 3, k: 3] = max(n: 9) x[n, i, j, k]",
+      "input x: f64[B, 13, 4]\ny[i: B, j: 13] = max(k: 4) x[i, j, k]",
+  };
+  for (const char* const lines : graphs) {
+    for (const char* const level : kLevels) {
+      for (const int cores : {1, 2}) {
+        EXPECT_TRUE(derives(graph_of(lines), target_of(level, cores), {0, 1, 5, 33})) << lines;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
