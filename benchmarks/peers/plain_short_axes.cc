@@ -1,0 +1,88 @@
+#include "benchmarks/peers/plain_short_axes.h"
+
+#include <algorithm>
+
+#include "benchmarks/peers/best_instructions.h"
+
+namespace emulsion::benchmarks {
+
+EMULSION_BEST_INSTRUCTIONS void plain_channels_first(int64_t count, int64_t pixels,
+                                                     int64_t channels, const float* __restrict x,
+                                                     float* __restrict y) {
+  for (int64_t n = 0; n < count; ++n) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t p = 0; p < pixels; ++p) {
+        y[(n * channels + c) * pixels + p] = x[(n * pixels + p) * channels + c];
+      }
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_sum_transposed(int64_t rows, int64_t columns,
+                                                     const float* __restrict x,
+                                                     const float* __restrict z,
+                                                     float* __restrict y) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      y[i * columns + j] = x[j * rows + i] + z[j * rows + i];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_picture(int64_t height, int64_t width,
+                                              const float* __restrict x, const float* __restrict w,
+                                              float* __restrict y) {
+  const int64_t row = width + 2;
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      float sum = 0;
+      for (int64_t a = 0; a < 3; ++a) {
+        for (int64_t b = 0; b < 3; ++b) sum += x[(i + a) * row + j + b] * w[a * 3 + b];
+      }
+      y[i * width + j] = sum;
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_block_sums(int64_t count, int64_t size,
+                                                 const float* __restrict x, float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    float sum = 0;
+    for (int64_t k = 0; k < size; ++k) sum += x[i * size + k];
+    y[i] = sum;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_row_windows(int64_t count, int64_t columns,
+                                                  const float* __restrict x, float* __restrict y) {
+  for (int64_t n = 0; n < count; ++n) {
+    for (int64_t j = 0; j < columns; ++j) y[n * columns + j] = 0;
+    for (int64_t a = 0; a < 7; ++a) {
+      for (int64_t j = 0; j < columns; ++j) y[n * columns + j] += x[(2 * n + a) * columns + j];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_point_groups(int64_t count, const float* __restrict x,
+                                                   const float* __restrict w,
+                                                   const float* __restrict c, float* __restrict y) {
+  for (int64_t n = 0; n < count; ++n) {
+    for (int64_t i = 0; i < 4; ++i) {
+      for (int64_t j = 0; j < 3; ++j) {
+        y[(n * 4 + i) * 3 + j] = x[(n * 4 + i) * 3 + j] * w[i * 3 + j] + c[i];
+      }
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_weighted_rows(int64_t rows, int64_t columns,
+                                                    const double* __restrict x,
+                                                    const double* __restrict factors,
+                                                    double* __restrict y) {
+  std::fill(y, y + columns, 0.0);
+  for (int64_t n = 0; n < rows; ++n) {
+    for (int64_t j = 0; j < columns; ++j) y[j] += x[n * columns + j] * factors[n];
+  }
+}
+
+}  // namespace emulsion::benchmarks

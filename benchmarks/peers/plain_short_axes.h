@@ -1,0 +1,31 @@
+#ifndef EMULSION_BENCHMARKS_PEERS_PLAIN_SHORT_AXES_H_
+#define EMULSION_BENCHMARKS_PEERS_PLAIN_SHORT_AXES_H_
+
+// Programs over short axes, or over axes in another order than memory has, as a C++ programmer
+// writes them first, for one thread and without a library. Arrays are dense and row-major; extents
+// come first, results last.
+
+#include <cstdint>
+
+namespace emulsion::benchmarks {
+
+// Pictures [count, pixels, channels] with the channels first: y is [count, channels, pixels].
+void plain_channels_first(int64_t count, int64_t pixels, int64_t channels, const float* x,
+                          float* y);
+// The sum of two matrices x and z, [columns, rows], transposed.
+void plain_sum_transposed(int64_t rows, int64_t columns, const float* x, const float* z, float* y);
+// Of a picture of [height + 2, width + 2] the sums of 3 x 3 pixels times w.
+void plain_picture(int64_t height, int64_t width, const float* x, const float* w, float* y);
+// The sums of blocks of x, [count, size].
+void plain_block_sums(int64_t count, int64_t size, const float* x, float* y);
+// The sums of seven rows of x, [2 * count + 7, columns], from every second row on.
+void plain_row_windows(int64_t count, int64_t columns, const float* x, float* y);
+// Points of three values, in groups of four: each value times w, [4, 3], and c, [4], added.
+void plain_point_groups(int64_t count, const float* x, const float* w, const float* c, float* y);
+// The sums of all rows of x, [rows, columns], of doubles, each times its factor.
+void plain_weighted_rows(int64_t rows, int64_t columns, const double* x, const double* factors,
+                         double* y);
+
+}  // namespace emulsion::benchmarks
+
+#endif  // EMULSION_BENCHMARKS_PEERS_PLAIN_SHORT_AXES_H_

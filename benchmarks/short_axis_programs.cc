@@ -1,0 +1,106 @@
+// Programs over short axes, axes of one step, or axes in another order than memory has.
+
+#include <string>
+#include <vector>
+
+#include "benchmarks/peers/plain_short_axes.h"
+#include "benchmarks/small_programs.h"
+#include "dsl/operators.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+SmallProgram channels_first_program(const std::string& name, const Extent& side,
+                                    const Extent& channels, const SizeValues& sizes) {
+  constexpr int kPictures = 8, kSide = 56, kChannels = 64;
+  const Axis n("n", kPictures), c("c", channels), h("h", side), w("w", side);
+  const Tensor x = input("x", f32, {kPictures, side, side, channels});
+  return {name, Graph(compute("y", {n, c, h, w}, x(n, h, w, c))),
+          [](KernelValues& v) {
+            plain_channels_first(kPictures, kSide * kSide, kChannels, v.data<float>("x"),
+                                 v.data<float>("y"));
+          },
+          sizes};
+}
+
+SmallProgram sum_transposed_program() {
+  const Axis i("i", kRows), j("j", kColumns);
+  const Tensor x = input("x", f32, {kColumns, kRows}), z = input("z", f32, {kColumns, kRows});
+  return {"sum_transposed", Graph(compute("y", {i, j}, x(j, i) + z(j, i))), [](KernelValues& v) {
+            plain_sum_transposed(kRows, kColumns, v.data<float>("x"), v.data<float>("z"),
+                                 v.data<float>("y"));
+          }};
+}
+
+// Of one channel, as conv2d takes it.
+SmallProgram picture_program() {
+  constexpr int kHeight = 512, kWidth = 768;
+  const Tensor x = input("x", f32, {1, kHeight + 2, kWidth + 2, 1});
+  const Tensor w = weight("w", f32, {3, 3, 1, 1});
+  return {"conv_one_channel", Graph(conv2d(x, w, {}, "y")), [](KernelValues& v) {
+            plain_picture(kHeight, kWidth, v.data<float>("x"), v.data<float>("w"),
+                          v.data<float>("y"));
+          }};
+}
+
+// The last axis is named first.
+SmallProgram block_sums_program() {
+  constexpr int kBlocks = 100, kHeight = 20, kWidth = 300;
+  const Axis i("i", kBlocks), j("j", kHeight), k("k", kWidth);
+  const Tensor x = input("x", f32, {kBlocks, kHeight, kWidth});
+  return {"block_sums", Graph(compute("y", {i}, sum({k, j}, x(i, j, k)))), [](KernelValues& v) {
+            plain_block_sums(kBlocks, kHeight * kWidth, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram colour_windows_program() {
+  constexpr int kCount = 833, kWidth = 20, kColours = 3;
+  const Axis n("n", kCount), i("i", kWidth), c("c", kColours), a("a", 7);
+  const Tensor x = input("x", f32, {2 * kCount + 7, kWidth, kColours});
+  return {"colour_windows", Graph(compute("y", {n, i, c}, sum(a, x(2 * n + a, i, c)))),
+          [](KernelValues& v) {
+            plain_row_windows(kCount, int64_t{kWidth} * kColours, v.data<float>("x"),
+                              v.data<float>("y"));
+          }};
+}
+
+SmallProgram point_groups_program() {
+  constexpr int kCount = 4166;
+  const Axis n("n", kCount), i("i", 4), j("j", 3);
+  const Tensor x = input("x", f32, {kCount, 4, 3}), w = input("w", f32, {4, 3}),
+               c = input("c", f32, {4});
+  return {"point_groups", Graph(compute("y", {n, i, j}, x(n, i, j) * w(i, j) + c(i))),
+          [](KernelValues& v) {
+            plain_point_groups(kCount, v.data<float>("x"), v.data<float>("w"), v.data<float>("c"),
+                               v.data<float>("y"));
+          }};
+}
+
+SmallProgram weighted_rows_program() {
+  constexpr int kCount = 961, kHeight = 13, kWidth = 4;
+  const Axis n("n", kCount), i("i", kHeight), j("j", kWidth);
+  const Tensor x = input("x", f64, {kCount, kHeight, kWidth}), s = input("s", f64, {kCount});
+  return {"weighted_rows", Graph(compute("y", {i, j}, sum(n, x(n, i, j) * s(n)))),
+          [](KernelValues& v) {
+            plain_weighted_rows(kCount, int64_t{kHeight} * kWidth, v.data<double>("x"),
+                                v.data<double>("s"), v.data<double>("y"));
+          }};
+}
+
+}  // namespace
+
+std::vector<SmallProgram> short_axis_programs() {
+  return {
+      channels_first_program("channels_first", 56, 64, {}),
+      channels_first_program("channels_first_run_time", Extent::size("S"), Extent::size("C"),
+                             {{"S", 56}, {"C", 64}}),
+      sum_transposed_program(),
+      picture_program(),
+      block_sums_program(),
+      colour_windows_program(),
+      point_groups_program(),
+      weighted_rows_program(),
+  };
+}
+
+}  // namespace emulsion::benchmarks
