@@ -79,7 +79,13 @@ void derive_points(const Op& group, const Target& target, Schedule* schedule) {
 double filled_part(const Op& op, const Target& target) {
   const int64_t lanes = value_lanes(op, target);
   const int64_t columns = op.axes.back().extent().as_constant().value_or(lanes);
-  return static_cast<double>(columns) / static_cast<double>((columns + lanes - 1) / lanes * lanes);
+  const int64_t vectors = (columns + lanes - 1) / lanes;
+  return static_cast<double>(columns) / static_cast<double>(vectors * lanes);
+}
+
+// Whether its rows are combined one after another, as long as they can be (derive_combined_rows).
+bool combines_long_rows(const Op& op, const Target& target) {
+  return classify(op) == OpClass::reduction && combines_many_rows(op, target);
 }
 
 bool reads_a_weight(const Op& op) {
@@ -105,7 +111,7 @@ void derive_combined(const Op& op, const Target& target, const DeriveOptions& op
   };
   const RowGroup columns{{{&op, first_axes(op.axes.size())}}};
   const bool lie_along = !op.axes.empty() && op.axes.back().extent().is_constant() &&
-                         !reads_a_weight(op) &&
+                         !reads_a_weight(op) && !combines_long_rows(op, target) &&
                          (is_contiguous_in_a_read(op, op.axes.back().name(), true) ||
                           steps_a_little(op, op.axes.back()));
   if (!lie_along) return derive(columns, schedule);

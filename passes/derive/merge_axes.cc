@@ -202,6 +202,7 @@ std::optional<MergedAxes> merge_few_elements(const Op& op, const Target& target)
   constexpr int64_t kMostVectors = 2;
   const int64_t lanes = value_lanes(op, target);
   if (op.kind != OpKind::compute || op.axes.size() < 2) return std::nullopt;
+  if (vector_axis(op, target) + 1 != op.axes.size()) return std::nullopt;  // pixels
   size_t count = 0;
   int64_t elements = 1;
   while (count < op.axes.size()) {

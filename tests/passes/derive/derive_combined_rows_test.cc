@@ -227,7 +227,7 @@ TEST(DeriveCombinedRows, PicturesAreOneLongRow) {
       EXPECT_TRUE(has(text, "s.reorder(lane, row, i3, i2, r1)\n")) << text;
       EXPECT_FALSE(has(text, "fuse")) << text;
     }
-    EXPECT_FALSE(has(derived(sum_of_pictures(15, 9, 27), target), "row"));
+    EXPECT_FALSE(has(derived(sum_of_pictures(15, 9, 27), target), ", row, "));
     EXPECT_FALSE(has(derived(sum_of_pictures(15, kSize, kSize), target), "row"));
   }
 }
