@@ -169,13 +169,13 @@ class MergedOps {
   std::map<std::string, RowFuses> fuses_;
 };
 
-// The stages that have directives.
-std::set<std::string> stages_of(const Schedule& schedule) {
-  std::set<std::string> names;
+// How many directives the stages have that have any.
+std::map<std::string, size_t> directives_of(const Schedule& schedule) {
+  std::map<std::string, size_t> counts;
   for (const auto& [name, stage] : schedule.stages()) {
-    if (!stage.directives().empty()) names.insert(name);
+    if (!stage.directives().empty()) counts[name] = stage.directives().size();
   }
-  return names;
+  return counts;
 }
 
 bool has(const StageSchedule& stage, DirectiveKind kind) {
@@ -215,7 +215,7 @@ StageSchedule with_fuses(const StageSchedule& made, const RowFuses& fuses) {
 // The fuses of all stages that a schedule has besides `before`: those of the graph, and those that
 // they make; nothing where there are others: a copy has the axes of something else.
 std::optional<std::map<std::string, RowFuses>> fuses_of(const Schedule& schedule,
-                                                        const std::set<std::string>& before,
+                                                        const std::map<std::string, size_t>& before,
                                                         std::map<std::string, RowFuses> fuses) {
   bool is_more = true;
   while (is_more) {
@@ -231,7 +231,7 @@ std::optional<std::map<std::string, RowFuses>> fuses_of(const Schedule& schedule
       }
     }
   }
-  for (const std::string& name : stages_of(schedule)) {
+  for (const auto& [name, count] : directives_of(schedule)) {
     if (before.count(name) == 0 && fuses.count(name) == 0) return std::nullopt;
   }
   return fuses;
@@ -275,13 +275,15 @@ void derive_merged_rows(
   if (!merged || rows_at_a_time(merged->group) < kManyMore * rows_at_a_time(group)) {
     return derive(group, schedule);
   }
-  const std::set<std::string> before = stages_of(*schedule);
+  const std::map<std::string, size_t> before = directives_of(*schedule);
   Schedule made = *schedule;
   derive(merged->group, &made);
   const auto fuses = fuses_of(made, before, merged->fuses);
   if (!fuses) return derive(group, schedule);
-  for (const std::string& name : stages_of(made)) {
-    if (before.count(name) > 0) continue;
+  for (const auto& [name, count] : directives_of(made)) {
+    // What it may have had says which stages there are (beside_way), and no more.
+    const auto had = before.find(name);
+    if (had != before.end() && had->second == count) continue;
     StageSchedule& stage = made[name];
     if (!has(stage, DirectiveKind::compute_inline)) stage = with_fuses(stage, fuses->at(name));
   }

@@ -213,13 +213,21 @@ void write_stage(const StageSchedule& stage, const StageAxes& axes, Units units,
     return [scope](const Directive& d) { return form_of(d.kind).scope == scope; };
   };
   const auto stages = std::find_if(all.rbegin(), all.rend(), has_scope(DirectiveScope::stage));
-  const auto loops = std::find_if(stages.base(), all.end(), has_scope(DirectiveScope::loop));
+  auto loops = std::find_if(stages.base(), all.end(), has_scope(DirectiveScope::loop));
   const auto first = std::find_if(all.begin(), all.end(), has_scope(DirectiveScope::loop));
+  // Fuses come first of all, of axes that one part of the storage has (merge_fused_axes).
+  const auto fuses_sums = [&](const Directive& d) {
+    const auto is_sum = [&](const std::string& axis) {
+      return std::find(axes.sums.begin(), axes.sums.end(), axis) != axes.sums.end();
+    };
+    return std::any_of(d.axes.begin(), d.axes.end(), is_sum);
+  };
+  while (loops != all.end() && loops->kind == DirectiveKind::fuse && !fuses_sums(*loops)) ++loops;
   for (auto d = all.begin(); d != all.end(); ++d) {
     NormalOrder order(writer->loops(), axes, units);
     if (d == loops) {
       writer->reorder(order.of_all());
-    } else if (d == first) {
+    } else if (d == first && (d->kind != DirectiveKind::fuse || fuses_sums(*d))) {
       writer->reorder(order.of_sums());
     }
     Directive copy = *d;
