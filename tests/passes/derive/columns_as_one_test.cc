@@ -85,6 +85,31 @@ TEST(ColumnsAsOne, NotOfWhatMayBePacked) {
   EXPECT_EQ(product("weight"), "");
 }
 
+// Where run-time sizes choose between these loops and windows that slide.
+TEST(ColumnsAsOne, OfOneOfTwoWays) {
+  const std::string lines =
+      "input x: f32[B, 2, 2]\n"
+      "a[i: B, j: 2, k: 2] = sum(r: 3) x[max(min(i + r - 1, B - 1), 0), j, k]\n"
+      "y[i: B, j: 2, k: 2] = sum(r: 2) select(i + r < B, a[min(i + r, B - 1), j, k], 0f)";
+  const std::string schedule = derived(graph_of(lines), target_of("x86-64-v4", 2));
+  EXPECT_TRUE(has(schedule, "y_long.fuse(j, k, rows)\n")) << schedule;
+  EXPECT_TRUE(has(schedule, "y_sliding")) << schedule;
+  EXPECT_TRUE(derives(graph_of(lines), target_of("x86-64-v4", 2), {0, 1, 5, 33}));
+}
+
+// Their fuses come before the loops of one step that the result has besides: what is stored of a
+// tile has one axis then.
+TEST(ColumnsAsOne, WithAnAxisOfOneStep) {
+  const std::string lines =
+      "input x: u8[33, 8, 3, 1, 1]\n"
+      "y[a: 33, b: 8, c: 3, d: 1] = sum(e: 1) x[a, b, c, d, e]";
+  const std::string schedule = derived_from(lines);
+  EXPECT_TRUE(has(schedule, "y.fuse(a, rows2, rows)\ny.reorder(rows, d)\n")) << schedule;
+  for (const char* const level : kLevels) {
+    EXPECT_TRUE(derives(graph_of(lines), target_of(level, 1), {1}));
+  }
+}
+
 TEST(ColumnsAsOne, ComputeTheSame) {
   const char* const graphs[] = {
       "input x: f32[81, 20, 3]\ny[n: 40, i: 20, j: 3] = sum(a: 2) x[2 * n + a, i, j]",
