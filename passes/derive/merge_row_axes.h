@@ -3,7 +3,8 @@
 
 // Axes that say which row, of a group of rows, and that lie one after another in the memory of all
 // that the group reads and computes, are one axis: x[174, 1, 74] has 174 rows, and x[R, 6, 18] has
-// 6 R of them. Else rows would be computed a few at a time, those of the last of these axes.
+// 6 R of them. Else rows would be computed a few at a time, those of the last of these axes. Of
+// several axes as many of the last ones as lie so, in what comes from outside at whatever index.
 //
 //   for b: for r: m[b, r] = ..; y[b, r, c] = x[b, r, c] - m[b, r]
 //     ->  for br: m[br] = ..; y[br, c] = x[br, c] - m[br]

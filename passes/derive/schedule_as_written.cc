@@ -215,7 +215,7 @@ void write_stage(const StageSchedule& stage, const StageAxes& axes, Units units,
   const auto stages = std::find_if(all.rbegin(), all.rend(), has_scope(DirectiveScope::stage));
   auto loops = std::find_if(stages.base(), all.end(), has_scope(DirectiveScope::loop));
   const auto first = std::find_if(all.begin(), all.end(), has_scope(DirectiveScope::loop));
-  // Fuses come first of all, of axes that one part of the storage has (merge_fused_axes).
+  // Fuses of axes that are stored come first of all (merge_fused_axes).
   const auto fuses_sums = [&](const Directive& d) {
     const auto is_sum = [&](const std::string& axis) {
       return std::find(axes.sums.begin(), axes.sums.end(), axis) != axes.sums.end();
