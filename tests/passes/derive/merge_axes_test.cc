@@ -88,6 +88,9 @@ TEST(MergeFewElements, NoMoreThanTwoVectors) {
   const Tensor x = input("x", f32, {kSize, 6, 3}), s = input("s", f32, {6});
   const auto body = [&](const Axis& n, const Axis& i, const Axis& j) { return x(n, i, j) * s(i); };
   EXPECT_EQ(few(6, 3, body), "") << "of 8 lanes";
+  const Tensor t = input("t", f32, {3});
+  EXPECT_EQ(few(6, 3, [&](const Axis&, const Axis& i, const Axis& j) { return s(i) * t(j); }), "")
+      << "of 8 lanes, and few are read";
   EXPECT_NE(few(6, 3, body, Target::parse("x86-64-v4,cores=1")), "") << "of 16";
 }
 

@@ -94,6 +94,10 @@ TEST(MergeRowAxes, AtOtherIndicesOfWhatIsRead) {
   EXPECT_EQ(text_of(cube({2, 30, 30, 40}, "z")(1, i, j, k)), "[900] i j rows");
   EXPECT_EQ(text_of(cube({40, 30, 30}, "z")(k, i, j)), "[900] i j rows");
   EXPECT_EQ(text_of(cube({30, 40, 30}, "z")(i, k, j)), "");
+  const Axis l("l", 30), t("t", 30);
+  const Tensor s = compute("s", {i, j}, sum(t, cube({30, 30, 30})(i, j, t)));
+  const Expr one = cube({30, 30}, "z")(i, l);
+  EXPECT_EQ(merged(Graph(compute("y", {i, j, l}, one - s(i, j)))), "") << "along one of them alone";
 }
 
 TEST(MergeRowAxes, NotWhereSomethingIsKept) {

@@ -93,14 +93,17 @@ TEST(NormalAxes, SumsGoAlongMemory) {
 
 TEST(NormalAxes, NotSumsThatDo) {
   const auto is_normal = [](const std::string& axes, const std::string& body) {
-    return normal("input x: f32[9, 20, 30]\ninput z: f32[30, 20]\ny[i: 9] = sum(" + axes + ") " +
-                  body + "\noutput y\n")
+    return normal(
+               "input x: f32[9, 20, 30]\ninput v: f32[9, 30, 20]\ninput z: f32[30, 20]\ny[i: 9] = "
+               "sum(" +
+               axes + ") " + body + "\noutput y\n")
         .empty();
   };
   EXPECT_TRUE(is_normal("j: 20, k: 30", "x[i, j, k]"));
   EXPECT_TRUE(is_normal("u: 1, k: 30", "x[i, u, k]"));
   EXPECT_TRUE(is_normal("k: 30", "x[i, 3, k]"));
   EXPECT_TRUE(is_normal("k: 30, j: 20", "(x[i, j, k] - z[k, j])")) << "one operand is";
+  EXPECT_TRUE(is_normal("k: 30, j: 20", "x[i, j, k] * v[i, k, j]")) << "one operand is";
   EXPECT_TRUE(is_normal("k: 30, j: 20", "x[i, 3, k] + z[3, j]")) << "no operand has both";
   EXPECT_TRUE(is_normal("k: 10, j: 20", "x[i, j, k + j]")) << "j is in two indices";
 }
@@ -110,6 +113,12 @@ TEST(NormalAxes, NotSumsOfAContraction) {
   EXPECT_EQ(normal("input x: f32[9, 20, 30]\nweight w: f32[20, 30, 64]\n"
                    "y[i: 9, n: 64] = sum(k: 30, j: 20) x[i, j, k] * w[j, k, n]\noutput y\n"),
             "");
+  // Nor beside an operation that is not in normal form.
+  EXPECT_TRUE(has(normal("input x: f32[9, 20, 30]\nweight w: f32[20, 30, 64]\n"
+                         "s[i: 9] = sum(k: 30, j: 20) x[i, j, k]\n"
+                         "y[i: 9, n: 64] = sum(k: 30, j: 20) x[i, j, k] * w[j, k, n]\n"
+                         "output y\noutput s\n"),
+                  "y[i: 9, n: 64] = sum(k: 30, j: 20) "));
 }
 
 TEST(NormalAxes, LoopsOfSumsGoAlongMemory) {
