@@ -2,6 +2,7 @@
 
 #include "dsl/schedule_text.h"
 #include "passes/derive/derive_schedule.h"
+#include "tests/passes/check_nest.h"
 
 namespace emulsion {
 
@@ -14,6 +15,17 @@ std::string derived(const Graph& graph, const Target& target) {
 }
 
 std::string derived(const Tensor& y, const Target& target) { return derived(Graph(y), target); }
+
+testing::AssertionResult derives_on_all(const Graph& graph, const std::vector<int64_t>& batches) {
+  for (const char* const level : kLevels) {
+    for (const int cores : {1, 2}) {
+      if (auto result = derives(graph, target_of(level, cores), batches); !result) {
+        return result << "on " << level << " with " << cores << " threads";
+      }
+    }
+  }
+  return testing::AssertionSuccess();
+}
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
