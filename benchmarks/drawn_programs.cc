@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <random>
 #include <utility>
 
+#include "benchmarks/drawer.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/differentiate/differentiate.h"
@@ -289,34 +288,6 @@ Sizes parse_sizes(std::string text, Needs needs, const std::string& name) {
   sizes.columns = numbers[2];
   return sizes;
 }
-
-class Drawer {
- public:
-  explicit Drawer(uint64_t seed) : engine_(seed) {}
-
-  // The same on every machine, which the standard's distributions are not.
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(engine_() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool one_of(int64_t count) { return between(1, count) == 1; }
-  // Each power of two as likely.
-  int64_t of_any_size(int64_t low, int64_t high) {
-    constexpr double kParts = 1 << 20;
-    const double part = static_cast<double>(between(0, 1 << 20)) / kParts;
-    const double at = std::log(static_cast<double>(low)) * (1 - part) +
-                      std::log(static_cast<double>(high)) * part;
-    return std::clamp(static_cast<int64_t>(std::exp(at)), low, high);
-  }
-  // Few, some, or as people choose them.
-  int64_t columns() {
-    if (one_of(2)) return between(1, 64);
-    if (one_of(2)) return of_any_size(65, 4096);
-    return 16 * between(1, 64);
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 std::string draw_name(Drawer* draw, int64_t most_bytes) {
   const std::vector<Kind>& kinds = all_kinds();

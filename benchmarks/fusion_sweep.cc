@@ -4,21 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
-#include <map>
 #include <optional>
-#include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "backends/interpreter/tensor_value.h"
 #include "benchmarks/drawn_programs.h"
 #include "benchmarks/nest_kernel.h"
 #include "benchmarks/peers/halide_peer.h"
+#include "benchmarks/timed_in_turns.h"
 #include "dsl/error.h"
 #include "dsl/target.h"
 #include "passes/pipeline.h"
@@ -41,58 +37,6 @@ constexpr char kArguments[] =
 
 constexpr double kNeverSlower = 0.97;  // of the unfused kernel's speed
 constexpr double kTolerance = 2e-4;    // exp() and the order of sums
-
-// Of this thread's processor: what others take of it meanwhile does not count.
-double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  constexpr double kNano = 1e-9;
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * kNano;
-}
-
-double seconds_of(const Call& call, int64_t calls) {
-  const double start = seconds_now();
-  for (int64_t i = 0; i < calls; ++i) call();
-  return (seconds_now() - start) / static_cast<double>(calls);
-}
-
-// The two kernels of a program, and how long their calls took.
-class Pair {
- public:
-  Pair(const std::string& name, Call fused, Call unfused)
-      : fused_(std::move(fused)), unfused_(std::move(unfused)) {
-    row_.name = name;
-    row_.unit = "us";
-    row_.peers.push_back({"unfused", {}, 0, kNeverSlower});
-  }
-
-  // In turns whose order changes, so that what disturbs the machine disturbs both.
-  void measure(int repetitions, double seconds) {
-    const double once = std::max(seconds_of(unfused_, 2), 1e-8);
-    const int64_t calls = std::max<int64_t>(static_cast<int64_t>(seconds / once), 1);
-    std::array<std::pair<const Call*, Samples*>, 3> turns = {
-        {{&fused_, &row_.seconds}, {&unfused_, &row_.peers[0].seconds}, {&fused_, &row_.again}}};
-    for (int i = 0; i < repetitions; ++i) {
-      std::shuffle(turns.begin(), turns.end(), engine_);
-      for (const auto& [call, samples] : turns) {
-        (*call)();
-        samples->push_back(seconds_of(*call, calls));
-      }
-    }
-  }
-
-  double ratio() const {
-    Samples fused = row_.seconds;
-    fused.insert(fused.end(), row_.again.begin(), row_.again.end());
-    return quotient(median(row_.peers[0].seconds), median(fused)).value_or(1);
-  }
-  const Row& row() const { return row_; }
-
- private:
-  Call fused_, unfused_;
-  Row row_;
-  std::mt19937 engine_;
-};
 
 void compare(const std::string& name, const Call& fused, const Call& unfused,
              const Values& values) {
@@ -130,11 +74,11 @@ std::optional<Measured> measure_program(const std::string& name, bool is_quick) 
   const Values values = values_of(program.graph, program.sizes);
   const Call call = kernel_call(fused, values), other = kernel_call(unfused, values);
   compare(name, call, other, values);
-  Pair pair(name, call, other);
-  pair.measure(kFew, kShort);
-  if (!is_quick && pair.ratio() < 1) pair.measure(kMany, kLong);
-  announce(fmt::format("{:.2f}  {}", pair.ratio(), name));
-  return Measured{pair.row(), pair.ratio()};
+  TimedInTurns turns(name, call, {"unfused", other, {}, kNeverSlower, {}});
+  turns.measure(kFew, kShort);
+  if (!is_quick && turns.ratio() < 1) turns.measure(kMany, kLong);
+  announce(fmt::format("{:.2f}  {}", turns.ratio(), name));
+  return Measured{turns.row(), turns.ratio()};
 }
 
 int64_t number_of(const std::string& text) {
@@ -149,7 +93,10 @@ int64_t number_of(const std::string& text) {
 std::vector<std::string> names_of(const std::vector<std::string>& arguments) {
   constexpr int64_t kCount = 100, kMegabytes = 8, kMostMegabytes = 4096;
   constexpr int64_t kHoursOfDay = 24;
-  if (!arguments.empty() && arguments[0].find('/') != std::string::npos) return arguments;
+  if (!arguments.empty() && arguments[0].find('/') != std::string::npos) {
+    for (const std::string& name : arguments) program_named(name);  // or there is none
+    return arguments;
+  }
   const auto number = [&](size_t at, int64_t otherwise) {
     return at < arguments.size() ? number_of(arguments[at]) : otherwise;
   };
