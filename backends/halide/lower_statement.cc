@@ -20,6 +20,7 @@
 #include "backends/halide/narrow_masks.h"
 #include "backends/halide/one_step_loops.h"
 #include "backends/halide/scalar_ops.h"
+#include "backends/halide/shuffled_loads.h"
 #include "backends/halide/split_vectors.h"
 #include "backends/halide/transpose_parts.h"
 #include "backends/halide/transpose_rows.h"
@@ -391,6 +392,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::rebase_loops_to_zero(s);
   s = hi::simplify(s);
   s = transpose_rows(s);
+  s = shuffle_loads(s);
   s = hi::stage_strided_loads(s);
   s = split_vectors(s);
   s = transpose_parts(s, !target.has_feature(Halide::Target::AVX512_Skylake));

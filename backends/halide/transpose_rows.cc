@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/halide/one_lane.h"
 #include "backends/halide/transpose_parts.h"
 
 namespace emulsion {
@@ -25,50 +26,6 @@ bool may_be_transposed(const Halide::Type& type) {
   if (type.bits() != 32 && type.bits() != 64) return false;
   return type.lanes() > 1 && type.lanes() % columns_in_part(type) == 0;
 }
-
-// One lane of what is made of ramps, and of what is the same in all lanes; undefined of others.
-class OneLane : public hi::IRMutator {
- public:
-  explicit OneLane(int lane) : lane_(lane) {}
-
-  Halide::Expr of(const Halide::Expr& e) {
-    const Halide::Expr made = mutate(e);
-    return fits_ ? hi::simplify(made) : Halide::Expr();
-  }
-
-  Halide::Expr mutate(const Halide::Expr& e) override {
-    return e.type().is_scalar() ? e : hi::IRMutator::mutate(e);
-  }
-
- private:
-  using hi::IRMutator::mutate;
-  using hi::IRMutator::visit;
-
-  template <typename T>
-  Halide::Expr no(const T* op) {
-    fits_ = false;
-    return hi::make_zero(op->type.element_of());
-  }
-
-  Halide::Expr visit(const hi::Ramp* op) override {
-    if (!op->base.type().is_scalar()) return no(op);
-    return op->base + hi::make_const(op->base.type(), lane_) * op->stride;
-  }
-  Halide::Expr visit(const hi::Broadcast* op) override {
-    return op->value.type().is_scalar() ? op->value : no(op);
-  }
-  Halide::Expr visit(const hi::Cast* op) override { return no(op); }
-  Halide::Expr visit(const hi::Reinterpret* op) override { return no(op); }
-  Halide::Expr visit(const hi::Load* op) override { return no(op); }
-  Halide::Expr visit(const hi::Variable* op) override { return no(op); }
-  Halide::Expr visit(const hi::Call* op) override { return no(op); }
-  Halide::Expr visit(const hi::Let* op) override { return no(op); }
-  Halide::Expr visit(const hi::Shuffle* op) override { return no(op); }
-  Halide::Expr visit(const hi::VectorReduce* op) override { return no(op); }
-
-  const int lane_;
-  bool fits_ = true;
-};
 
 // Places of which each lane is in another row: those in column 0, and the column. Some rows may be
 // the same one: the last, for lanes beyond the end. Or a mask leaves them out.
@@ -93,7 +50,7 @@ bool are_rows(const Halide::Expr& places) {
 }
 
 std::optional<AcrossRows> across_rows(const Halide::Expr& index, const Halide::Expr& mask) {
-  if (!OneLane(0).of(mask).defined()) return std::nullopt;
+  if (!one_lane(mask, 0).defined()) return std::nullopt;
   AcrossRows made{index, 0};
   if (const auto* ramp = index.as<hi::Ramp>(); ramp && ramp->base.type().is_scalar()) {
     const auto* sum = ramp->base.as<hi::Add>();
@@ -108,7 +65,7 @@ std::optional<AcrossRows> across_rows(const Halide::Expr& index, const Halide::E
     const auto column = same ? hi::as_const_int(same->value) : std::nullopt;
     if (column) made = {sum->a, *column};
   }
-  if (!are_rows(made.rows) || !OneLane(0).of(made.rows).defined()) return std::nullopt;
+  if (!are_rows(made.rows) || !one_lane(made.rows, 0).defined()) return std::nullopt;
   return made;
 }
 
@@ -208,9 +165,9 @@ class LoadParts : public hi::IRMutator {
     for (int row = 0; row < count; ++row) {
       std::vector<Halide::Expr> parts;
       for (int lane = row; lane < lanes; lane += count) {
-        const Halide::Expr place = OneLane(lane).of(rows.at.rows) + static_cast<int>(first);
+        const Halide::Expr place = one_lane(rows.at.rows, lane) + static_cast<int>(first);
         const Halide::Expr index = hi::Ramp::make(hi::simplify(place), 1, count);
-        const Halide::Expr mask = hi::Broadcast::make(OneLane(lane).of(load->predicate), count);
+        const Halide::Expr mask = hi::Broadcast::make(one_lane(load->predicate, lane), count);
         parts.push_back(hi::Load::make(load->type.with_lanes(count), load->name, index, load->image,
                                        load->param, mask, {}));
       }
@@ -320,7 +277,7 @@ std::optional<std::vector<Halide::Expr>> stored_rows(const Halide::Expr& mask, i
     if (!hi::equal(of_column, all->vectors[0])) return std::nullopt;
   }
   for (int row = 0; row < rows; ++row) {
-    stored[row] = OneLane(row).of(all->vectors[0]);
+    stored[row] = one_lane(all->vectors[0], row);
     if (!stored[row].defined()) return std::nullopt;
   }
   return stored;
@@ -433,8 +390,8 @@ class StoreRowsApart : public hi::IRMutator {
     const Column& first = columns.front();
     Rows rows;
     for (int lane = 0; lane < first.store->value.type().lanes(); ++lane) {
-      rows.places.push_back(OneLane(lane).of(first.at.rows) + static_cast<int>(first.at.column));
-      rows.stored.push_back(OneLane(lane).of(first.store->predicate));
+      rows.places.push_back(one_lane(first.at.rows, lane) + static_cast<int>(first.at.column));
+      rows.stored.push_back(one_lane(first.store->predicate, lane));
     }
     std::vector<Halide::Expr> values;
     for (const Column& one : columns) values.push_back(one.store->value);

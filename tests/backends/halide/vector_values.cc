@@ -26,6 +26,7 @@ std::optional<Lanes> combined(const Halide::Expr& e, const VectorValues& values,
   if (const auto* op = e.as<hi::Add>()) return of(op->a, op->b);
   if (const auto* op = e.as<hi::Sub>()) return of(op->a, op->b);
   if (const auto* op = e.as<hi::Mul>()) return of(op->a, op->b);
+  if (const auto* op = e.as<hi::Div>()) return of(op->a, op->b);
   if (const auto* op = e.as<hi::Mod>()) return of(op->a, op->b);
   if (const auto* op = e.as<hi::Min>()) return of(op->a, op->b);
   if (const auto* op = e.as<hi::Max>()) return of(op->a, op->b);
@@ -49,6 +50,9 @@ std::optional<Lanes> combined(const Halide::Expr& e, const VectorValues& values)
         return a - b;
       case hi::IRNodeType::Mul:
         return a * b;
+      case hi::IRNodeType::Div:  // of numbers that are not negative
+        EXPECT_GE(a, 0) << e;
+        return a / b;
       case hi::IRNodeType::Mod:
         return a % b;
       case hi::IRNodeType::Min:

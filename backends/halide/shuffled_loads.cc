@@ -1,0 +1,94 @@
+#include "backends/halide/shuffled_loads.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backends/halide/one_lane.h"
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+
+// Of more bits than in two of the longest registers, shuffles are no faster than the lanes alone.
+constexpr int64_t kMostBits = 1024;
+
+// How far each lane is behind the first element of all; nothing where that is no number.
+struct Distances {
+  Halide::Expr first;
+  std::vector<int> of_lanes;
+  int count = 0;  // of elements from the first to the last
+};
+
+std::optional<Distances> distances(const Halide::Expr& index, int bits) {
+  const int lanes = index.type().lanes();
+  const Halide::Expr of_first = one_lane(index, 0);
+  if (!of_first.defined()) return std::nullopt;
+  std::vector<int64_t> steps(1, 0);
+  for (int lane = 1; lane < lanes; ++lane) {
+    const auto step = hi::as_const_int(hi::simplify(one_lane(index, lane) - of_first));
+    if (!step) return std::nullopt;
+    steps.push_back(*step);
+  }
+  const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+  if ((*most - *least + 1) * bits > kMostBits) return std::nullopt;
+  Distances found{
+      hi::simplify(of_first + static_cast<int>(*least)), {}, static_cast<int>(*most - *least) + 1};
+  for (const int64_t step : steps) found.of_lanes.push_back(static_cast<int>(step - *least));
+  return found;
+}
+
+class ShuffleLoads : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::Load* op) override {
+    const bool is_shuffled = op->type.is_vector() && hi::is_const_one(op->predicate) &&
+                             op->index.as<hi::Ramp>() == nullptr &&
+                             op->index.as<hi::Broadcast>() == nullptr;
+    if (!is_shuffled) return hi::IRMutator::visit(op);
+    const auto near = distances(with_values(op->index), op->type.bits());
+    if (!near) return hi::IRMutator::visit(op);
+    const Halide::Type type = op->type.with_lanes(near->count);
+    const Halide::Expr loaded =
+        hi::Load::make(type, op->name,
+                       near->count == 1 ? near->first : hi::Ramp::make(near->first, 1, near->count),
+                       op->image, op->param, hi::const_true(near->count), {});
+    return hi::Shuffle::make({loaded}, near->of_lanes);
+  }
+
+  // What vectors of the index have a name for.
+  Halide::Expr with_values(const Halide::Expr& index) {
+    class Values : public hi::IRMutator {
+     public:
+      explicit Values(const hi::Scope<Halide::Expr>& vectors) : vectors_(vectors) {}
+
+     private:
+      using hi::IRMutator::visit;
+      Halide::Expr visit(const hi::Variable* op) override {
+        const Halide::Expr* value = vectors_.find(op->name);
+        return value == nullptr ? Halide::Expr(op) : mutate(*value);
+      }
+      const hi::Scope<Halide::Expr>& vectors_;
+    };
+    return Values(vectors_).mutate(index);
+  }
+
+  template <typename LetOrStmt>
+  auto visit_let(const LetOrStmt* op) {
+    const Halide::Expr value = mutate(op->value);
+    const hi::ScopedBinding<Halide::Expr> name(value.type().is_vector(), vectors_, op->name, value);
+    return LetOrStmt::make(op->name, value, mutate(op->body));
+  }
+  Halide::Expr visit(const hi::Let* op) override { return visit_let(op); }
+  hi::Stmt visit(const hi::LetStmt* op) override { return visit_let(op); }
+
+  hi::Scope<Halide::Expr> vectors_;
+};
+
+}  // namespace
+
+hi::Stmt shuffle_loads(const hi::Stmt& statement) { return ShuffleLoads().mutate(statement); }
+
+}  // namespace emulsion
