@@ -119,7 +119,7 @@ void accumulate_pixels(const Op& sums, const Op& result, const PixelSums& some,
                           {colours, some.at_a_time, some.at_a_time})
       .reorder_storage(storage);
   // What a colour is made of lies together: vectors of it are then made of the same lines.
-  if (!walks_pixels(sums, pixels)) unroll_short_windows(sums, colours, &acc);
+  unroll_short_windows(sums, colours, &acc);
 }
 
 // The loops of the result over pixels, some at a time. `otherwise`: the tail where these do not

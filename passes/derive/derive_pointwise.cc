@@ -10,6 +10,7 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/read_borders.h"
+#include "passes/derive/repeated_reads.h"
 #include "passes/derive/transposed_tiles.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
@@ -185,6 +186,7 @@ struct PointLoops {
   bool threads;             // share them
   bool fills_vector;        // a row is as long as a vector or longer
   bool fills_tile = false;  // there is a transposed tile
+  bool is_short = false;    // a row is shorter than a vector
 };
 
 struct Points {
@@ -227,11 +229,15 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   auto tile = points.planes ? std::nullopt : transposed_tile(op, target);
   if (tile && tile->condition.defined() && !wanted.fills_tile) tile.reset();
   const auto across = tile ? std::optional(tile->across) : crosses(op, target);
+  const bool is_gathered = wanted.is_short && !points.planes && gathers_rows(op);
   const bool has_parts =
       !is_in_blocks && !across && !points.planes && rows + 1 == op.axes.size() && reads_apart(op);
   const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
   const bool has_pieces = !is_in_blocks && !points.planes && parts == 1 &&
                           (wanted.fills_vector || !lacks_masks(op, target));
+  const bool has_blocks = !across && !is_gathered && !points.planes && parts == 1 &&
+                          rows + 1 == op.axes.size() && borders.empty();
+  const int64_t repeats = has_blocks ? block_of_repeats(op, target) : 0;
   const bool straddles = wanted.fills_vector && has_steps_without_reads_at_ends(op, target);
   std::vector<Extent> turns;
   if (has_pieces && !straddles) turns = turns_to_cut_at(op, target);
@@ -250,14 +256,21 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   const bool is_cut = (has_ends && !is_one_vector(op, along, target)) || (has_masks && !shifts);
   std::optional<Axis> shared;
   if (is_in_blocks) {
-    const int64_t block = shifts ? kShiftedBlock : kBlockOfRow;
+    int64_t block = shifts && repeats == 0 ? kShiftedBlock : kBlockOfRow;
+    if (repeats > 0) block -= block % repeats;
     shared = Axis(fresh_axis(op, "block"));
     const Axis within(fresh_axis(op, "within"), block);
-    stage.split(along, *shared, within, block, shifts ? Tail::shift_inwards : Tail::guard);
+    stage.split(along, *shared, within, block,
+                shifts && repeats == 0 ? Tail::shift_inwards : Tail::guard);
     along = within;
   }
-  if (is_cut) cut.push_back(shared.value_or(along));
-  if (across) {
+  if (is_cut || (repeats > 0 && is_in_blocks)) cut.push_back(shared.value_or(along));
+  if (repeats > 0) {
+    if (vectorize_repeats(op, along, repeats, target, &stage) && cut.empty()) cut.push_back(along);
+  } else if (is_gathered) {
+    derive_gathered_rows(op, &stage);
+    cut.clear();
+  } else if (across) {
     tile ? derive_transposed(op, *tile, &stage)
          : block_rows(op, *across, rows, lanes_apart(op, target), &stage);
     cut.clear();
@@ -271,14 +284,17 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
     vectorize_points(op, along, target, &stage, true, wanted.fills_vector && !is_in_blocks,
                      points.planes);
   }
-  const std::vector<Axis> loops = loops_to_share(op, borders, target);
+  std::vector<Axis> loops = loops_to_share(op, borders, target);
+  if (tile && tile->lanes == 0 && loops.size() > tile->across + 1) {  // the others are inside
+    loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(tile->across) + 1, loops.end());
+  }
   const size_t count = loops.size();
   if (count > 0) {
-    const bool has_cuts = across || borders_of(loops.back()) > 0;
+    const bool has_cuts = across || is_gathered || borders_of(loops.back()) > 0;
     const auto all = has_cuts ? std::nullopt : element_count(op.shape);
     shared = share_loops(op, loops, count, all, target, &stage).tasks;
   }
-  for (size_t i = count > 1 ? count : 0; i < rows && !across; ++i) {
+  for (size_t i = count > 1 ? count : 0; i < rows && !across && !is_gathered; ++i) {
     if (borders_of(op.axes[i]) > 0) cut.push_back(op.axes[i]);
   }
   const bool is_whole = wanted.fills_vector || along.extent().is_constant();  // of vectors
@@ -286,35 +302,6 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   if (has_rows && has_other_rows_at_ends(op, target)) cut.push_back(op.axes[rows - 1]);
   for (const Axis& loop : cut) stage.partition(loop);
   return shared;
-}
-
-// The most values of a pixel (match_pixels).
-constexpr int64_t kMostValues = 3;
-
-Op with_rows_of(const Op& op, int64_t values) {
-  Op known = op;
-  known.axes.back() = Axis(op.axes.back().name(), values);
-  known.shape.back() = values;
-  return known;
-}
-
-// The run-time length of rows of which there are many and which may be as short as pixels: vectors
-// along them would then be nearly empty.
-std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
-  const Extent& length = op.axes.back().extent();
-  if (!is_what_is_left_of_a_size(length)) return std::nullopt;
-  const bool is_other = std::any_of(op.axes.begin(), op.axes.end() - 1, [&](const Axis& axis) {
-    return share_a_size(axis.extent(), length);
-  });
-  if (is_other || has_borders(op)) return std::nullopt;
-  const Axis& last = op.axes.back();
-  const bool reads_otherwise = any_part(op.body, [&](const Expr& e) {
-    return e->op == ExprOp::read && mentions(e, last.name()) && !is_along(e, last);
-  });
-  if (reads_otherwise) return std::nullopt;
-  const bool are_pixels =
-      match_pixels(with_rows_of(op, kMostValues), value_lanes(op, target)).has_value();
-  return are_pixels ? std::optional(extent_value(length)) : std::nullopt;
 }
 
 // Of short rows a task has several: calling it takes as long as one of them.
@@ -357,6 +344,9 @@ void derive_where(const Expr& condition, const Points& points, const Target& tar
   const Op& op = points.op;
   const bool fills_vector = length == Length::vector_or_more;
   const bool fills_tile = length == Length::tile_or_more;
+  const PointLoops alone{false, fills_vector, fills_tile, length == Length::less_than_a_vector};
+  PointLoops shared_by_threads = alone;
+  shared_by_threads.threads = true;
   const std::optional<Expr> enough = wakes_threads(op, target)
                                          ? reaches(op.shape, points_for_threads({&op}, target))
                                          : std::nullopt;
@@ -365,19 +355,17 @@ void derive_where(const Expr& condition, const Points& points, const Target& tar
     const std::optional<Expr> many = has_many_rows(op, target, length);
     if (many) {
       stage->specialize(both(condition && *enough, *many));
-      share_rows(op, *derive_points(points, target, {true, fills_vector, fills_tile}, stage),
-                 stage);
+      share_rows(op, *derive_points(points, target, shared_by_threads, stage), stage);
     }
     if (!many || many->defined()) {
       stage->specialize(condition && *enough);
-      if (const auto shared =
-              derive_points(points, target, {true, fills_vector, fills_tile}, stage)) {
+      if (const auto shared = derive_points(points, target, shared_by_threads, stage)) {
         stage->parallel(*shared);
       }
     }
   }
   stage->specialize(condition);
-  const auto shared = derive_points(points, target, {always, fills_vector, fills_tile}, stage);
+  const auto shared = derive_points(points, target, always ? shared_by_threads : alone, stage);
   if (shared && always) stage->parallel(*shared);
 }
 
@@ -409,9 +397,11 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
                                          ? reaches(op.shape, points_for_threads({&op}, target))
                                          : std::nullopt;
   const bool in_blocks = vector_axis(op, target) == 0 && enough && enough->defined();
+  bool is_tile_of_long = false;  // whether rows that are no tile are short
   if (!points.planes && has_tile_of_sizes(op, target)) {
-    const Expr is_tile = where(transposed_tile(op, target)->condition);
-    derive_where(is_tile, points, target, Length::tile_or_more, stage);
+    const TransposedTile tile = *transposed_tile(op, target);
+    derive_where(where(tile.condition), points, target, Length::tile_or_more, stage);
+    is_tile_of_long = tile.lanes > 0 && op.axes[tile.across].extent().is_constant();
   }
   if (in_blocks) {  // which are longer than a vector
     stage->specialize(where(*enough));
@@ -427,9 +417,10 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
     if (has_case(*stage, holds)) continue;  // that of a tile
     if (in_blocks) {
       stage->specialize(holds);
-      derive_points(points, target, {false, filled}, stage);
+      derive_points(points, target, {false, filled, false, fills && !filled}, stage);
     } else {
-      const Length otherwise = fills ? Length::less_than_a_vector : Length::any;
+      const bool is_short = fills || is_tile_of_long;
+      const Length otherwise = is_short ? Length::less_than_a_vector : Length::any;
       derive_where(holds, points, target, filled ? Length::vector_or_more : otherwise, stage);
     }
   }
@@ -482,11 +473,12 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
     return derive_alike({one, op.axes[*planes]}, target, &stage);
   }
   if (const std::optional<Expr> length = length_of_short_rows(op, target)) {
-    for (int64_t values = 1; values <= kMostValues; ++values) {
+    for (int64_t values = 1; values <= kMostValuesOfPixel; ++values) {
       const Op known = with_rows_of(op, values);
       derive_where_vectors_fill(*length == int_constant(values), {known, {}}, target, &stage);
     }
-    return derive_where_vectors_fill(*length > int_constant(kMostValues), {op, {}}, target, &stage);
+    return derive_where_vectors_fill(*length > int_constant(kMostValuesOfPixel), {op, {}}, target,
+                                     &stage);
   }
   if (const std::optional<size_t> planes = planes_of_run_time_number(op, target)) {
     return derive_by_planes(op, *planes, target, &stage);

@@ -69,6 +69,13 @@ void accumulate_columns(const Op& sums, const ColumnTile& tile, int64_t lanes, i
   }
 }
 
+// Whether vectors have sums of few steps side by side, though these lie apart in what is read.
+bool sums_few_steps(const Op& op, const Target& target) {
+  const int64_t lanes = value_lanes(op, target);
+  return has_few_steps(op, target) && !op.axes.empty() &&
+         op.axes.back().extent().as_constant().value_or(lanes) >= lanes;
+}
+
 Axis task_of(const Op& result) { return Axis(fresh_axis(result, "task")); }
 
 // Along the last axis, acc in one or more vectors, the reduction loops around nothing else:
@@ -184,6 +191,23 @@ void share_sums_of_columns(const std::vector<const Op*>& sums, const Op& result,
   // One tile of columns is nothing to share.
   if (tile.rows == 1 && columns && *columns <= tile.width * tile.of_task) last.reset();
   share_sums(*sums.front(), result, rows, target, last, &stage);
+}
+
+// Whether a vector of columns would be gathered, element by element under its mask.
+bool gathers_columns(const Op& sums) {
+  const Axis& last = sums.axes.back();
+  return any_part(sums.body, [&](const Expr& e) {
+    return e->op == ExprOp::read && mentions(e, last.name()) && elements_of_step(e, last) != 1;
+  });
+}
+
+// Without vectors:  for rows: for columns: alloc acc: start value; for k: acc += ..; y = acc
+void share_sums_one_by_one(const Op& sums, const Op& result, const Target& target,
+                           Schedule* schedule) {
+  StageSchedule& acc = (*schedule)[accumulator_of(sums, result, schedule)];
+  acc.compute_at(result.name, result.axes.back());
+  unroll_short_windows(sums, 1, &acc);
+  share_sums(sums, result, result.axes.size() - 1, target, std::nullopt, &(*schedule)[result.name]);
 }
 
 //   if N <= lanes: the sums of one vector  else: of several
@@ -312,6 +336,18 @@ void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule
   if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
 }
 
+bool has_few_steps(const Op& op, const Target& target) {
+  constexpr int64_t kMostOfWords = 16, kManyLanes = 16;
+  const bool is_narrow = any_part(
+      op.body, [](const Expr& e) { return e->op == ExprOp::read && size_in_bytes(e.dtype()) < 4; });
+  const int64_t most = !is_narrow ? kMostOfWords : (value_lanes(op, target) >= kManyLanes ? 8 : 7);
+  int64_t steps = 1;
+  for (const Axis& axis : op.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(most + 1));
+  }
+  return steps > 0 && steps <= most;
+}
+
 bool has_vectors_to_reduce(const Op& op, const Target& target) {
   return combines_many_rows(op, target) || has_sums_in_vectors(op, target) ||
          has_sums_in_lanes(op, target);
@@ -335,6 +371,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   if (has_sums_in_vectors(op, target)) {
     return derive_shared_sums({&op}, op, target, schedule);
   }
+  if (sums_few_steps(op, target)) return derive_shared_sums({&op}, op, target, schedule);
   if (has_sums_in_lanes(op, target)) {
     if (const std::optional<Expr> length = length_of_summed_rows(op, target)) {
       return derive_rows_by_length(op, *length, target, schedule);
@@ -360,6 +397,7 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
   if (derive_sums_of_pixels(first, result, target, schedule)) return;
   const int64_t lanes = std::min(value_lanes(first, target), value_lanes(result, target));
   ColumnTile tile = column_tile(sums, lanes, target);
+  if (sums_few_steps(first, target) && !has_sums_in_vectors(first, target)) tile = {1, lanes};
   std::optional<FilledTile> of_tasks = tile_of_tasks(sums, result, tile, target);
   if (of_tasks && !of_tasks->condition.defined()) {
     tile = of_tasks->tile;
@@ -384,7 +422,13 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
   ColumnTile short_tile = tile;
   if (filled) short_tile.width = std::min(tile.width, lanes);
   if (tile.has_windows) short_tile.rows = 1;
-  if (of_tasks) {  // fewer than a task has are no work for threads
+  // Not where the condition may say that there are few rows.
+  const bool are_short =
+      filled && !of_tasks && !first.axes.back().extent().is_constant() &&
+      (filled->tile.rows == 1 || result.axes[result.axes.size() - 2].extent().is_constant());
+  if (are_short && sums.size() == 1 && gathers_columns(first)) {
+    share_sums_one_by_one(first, result, target, &otherwise);
+  } else if (of_tasks) {  // fewer than a task has are no work for threads
     sum_columns(sums, result, short_tile, lanes, true, &otherwise);
   } else {
     share_sums_of_columns(sums, result, short_tile, lanes, target, &otherwise);

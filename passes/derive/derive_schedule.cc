@@ -34,6 +34,7 @@
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -113,13 +114,17 @@ void derive_combined(const Op& op, const Target& target, const DeriveOptions& op
   const bool lie_along = !op.axes.empty() && op.axes.back().extent().is_constant() &&
                          !reads_a_weight(op) && !combines_long_rows(op, target) &&
                          (is_contiguous_in_a_read(op, op.axes.back().name(), true) ||
-                          steps_a_little(op, op.axes.back()));
+                          steps_a_little(op, op.axes.back()) || has_few_steps(op, target));
   if (!lie_along) return derive(columns, schedule);
   const double filled = filled_part(op, target);
+  // Of pixels, vectors go along one colour after the other, unless all are one row.
+  const auto pixels = pixels_to_sum(op, value_lanes(op, target));
+  const bool are_pixels = pixels && is_sum_of_sizes(pixels->x.extent());
   derive_merged_rows(
       columns,
       [&](const RowGroup& of) {
-        return filled_part(of.reader(), target) > kMuchMore * filled ? 2 : 1;
+        const bool is_one_row = are_pixels && of.reader().axes.size() < op.axes.size();
+        return is_one_row || filled_part(of.reader(), target) > kMuchMore * filled ? 2 : 1;
       },
       derive, schedule);
 }

@@ -209,6 +209,13 @@ bool needs_what_it_lacks(const Op& op, const Target& target);
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows = true, bool fills_vector = false,
                       const std::optional<Axis>& planes = std::nullopt, bool is_cut = false);
+// The most values of a pixel (match_pixels).
+inline constexpr int64_t kMostValuesOfPixel = 3;
+// The operation with rows of so many.
+Op with_rows_of(const Op& op, int64_t values);
+// The run-time length of rows of which there are many and which may be as short as pixels: vectors
+// along them would then be nearly empty.
+std::optional<Expr> length_of_short_rows(const Op& op, const Target& target);
 // Whether the points of an operation without reductions are worth several threads, or a run-time
 // size decides.
 bool wakes_threads(const Op& op, const Target& target);
@@ -284,6 +291,10 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
                          const DeriveOptions& options, Schedule* schedule);
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
+// Whether so few steps are summed up that they are written out: of rows that short, as of the
+// coordinates of a point, a vector has a sum in each lane. Rows of words are transposed when they
+// are loaded, narrower ones are not.
+bool has_few_steps(const Op& op, const Target& target);
 // Whether it knows vectors for that, other than those along the last axis of the results.
 bool has_vectors_to_reduce(const Op& op, const Target& target);
 //   parallel rows: alloc lanes: [start values]; for k: lanes += ...; y = sum of the lanes

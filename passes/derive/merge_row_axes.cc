@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/affine.h"
 #include "dsl/directive_table.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/simplify_index.h"
@@ -43,14 +44,28 @@ bool mentions_any(const Expr& e, const Axes& axes, const RowAxes& merged) {
                      [&](const Axis& axis) { return mentions(e, axis.name()); });
 }
 
-// At which indices a read has those axes, one after another, and has them nowhere else.
+// What an index adds to an axis that it steps with: r of i + r; nothing where it is no such sum.
+std::optional<Expr> added_to(const Expr& index, const Axis& axis) {
+  const std::optional<Affine> affine = affine_of(index);
+  if (!affine) return std::nullopt;
+  const auto own = affine->coefficients.find(axis.name());
+  if (own == affine->coefficients.end() || own->second != 1) return std::nullopt;
+  return simplify_index(substitute_axes(index, [&](const std::string& name) {
+    return name == axis.name() ? int_constant(0) : Expr();
+  }));
+}
+
+// At which indices a read has those axes, one after another, and has them nowhere else. Something
+// may be added to the outermost one: a window of whole rows.
 std::optional<size_t> walked_at(const Expr& read, const Axes& axes, const RowAxes& merged) {
   const std::vector<Expr>& indices = read->args;
   const auto is_axis = [&](const Expr& index, size_t axis) {
     return index->op == ExprOp::axis && index->name == axes[axis].name();
   };
-  const auto first = std::find_if(indices.begin(), indices.end(),
-                                  [&](const Expr& index) { return is_axis(index, merged.first); });
+  const auto first = std::find_if(indices.begin(), indices.end(), [&](const Expr& index) {
+    const std::optional<Expr> rest = added_to(index, axes[merged.first]);
+    return rest && !mentions_any(*rest, axes, merged);
+  });
   const auto at = static_cast<size_t>(first - indices.begin());
   if (at + merged.count > indices.size()) return std::nullopt;
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -59,7 +74,7 @@ std::optional<size_t> walked_at(const Expr& read, const Axes& axes, const RowAxe
       continue;
     }
     const size_t axis = merged.first + i - at;
-    if (!is_axis(indices[i], axis)) return std::nullopt;
+    if (i > at && !is_axis(indices[i], axis)) return std::nullopt;
     if (i > at && read->tensor->shape[i] != axes[axis].extent()) return std::nullopt;
   }
   return at;
@@ -105,7 +120,7 @@ class MergedOps {
       const bool is_outside = copies_.count(body->tensor.get()) == 0;
       if (is_outside && !mentions_any(body, axes, merged_)) return true;
       const std::optional<size_t> at = walked_at(body, axes, merged_);
-      return at && (is_outside || *at == merged_.first);
+      return at && (is_outside || (*at == merged_.first && body->args[*at]->op == ExprOp::axis));
     }
     if (body->op == ExprOp::axis) return !mentions_any(body, axes, merged_);
     return std::all_of(body->args.begin(), body->args.end(),
@@ -143,6 +158,15 @@ class MergedOps {
     if (copy == copies_.end() && !mentions_any(e, axes, merged_)) return Expr();
     const size_t at = walked_at(e, axes, merged_).value();
     std::vector<Expr> indices = e->args;
+    const Axis& outermost = axes[merged_.first];
+    const Expr rest = added_to(indices[at], outermost).value();
+    if (constant_value(rest) != 0) {
+      int64_t elements = 1;  // of a step of the outermost axis
+      for (size_t i = merged_.first + 1; i < merged_.behind(); ++i) {
+        elements *= axes[i].extent().constant_term();
+      }
+      indices[at] = axis_value(outermost.name()) + rest * int_constant(elements);
+    }
     const auto inner = indices.begin() + static_cast<std::ptrdiff_t>(at) + 1;
     indices.erase(inner, inner + static_cast<std::ptrdiff_t>(merged_.count) - 1);
     return read_op(copy == copies_.end() ? outside(e->tensor, at) : copy->second,

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/index/simplify_index.h"
@@ -116,6 +117,34 @@ class WrittenOtherwise {
            !std::equal(rest.begin(), rest.end(), normal.begin(), normal.end(), is_named);
   }
 
+  // Whether some index steps both with an axis of the result and with one that is summed up.
+  static bool has_windows(const Op& op) {
+    const auto steps_with = [](const Expr& index, const Axes& axes) {
+      return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+        return !is_unit(axis.extent()) && mentions(index, axis.name());
+      });
+    };
+    return any_part(op.body, [&](const Expr& e) {
+      return e->op == ExprOp::read &&
+             std::any_of(e->args.begin(), e->args.end(), [&](const Expr& index) {
+               return steps_with(index, op.axes) && steps_with(index, op.reduction_axes);
+             });
+    });
+  }
+
+  // Whether lanes along what is summed up would be few, or much would be added up in the end: of
+  // windows over few channels, or of few steps.
+  static bool sums_too_few(const Op& op) {
+    constexpr int64_t kFewestChannels = 8, kFewestSteps = 17;
+    int64_t steps = 1;
+    for (const Axis& axis : op.reduction_axes) {
+      steps = saturated_product(steps, axis.extent().as_constant().value_or(kFewestSteps));
+    }
+    const Axis* const last = last_axis(op.reduction_axes);
+    const int64_t channels = last == nullptr ? 1 : last->extent().as_constant().value_or(steps);
+    return steps < kFewestSteps || (has_windows(op) && channels < kFewestChannels);
+  }
+
   // Whether the read goes along its tensor, but for axes of one step, as vectors of the operation
   // do: along a row of the result, or along what is summed up.
   bool is_walked(const Expr& read, const Op& op) const {
@@ -128,7 +157,7 @@ class WrittenOtherwise {
     const bool of_result = goes_along(op.axes), of_sum = goes_along(op.reduction_axes);
     if (of_result && of_sum) return true;  // a window
     // The weights of a layer of one column are walked with its other operand.
-    const bool is_column = has_last_units(op) && is_contraction(op);
+    const bool is_column = has_last_units(op) && is_contraction(op) && !sums_too_few(op);
     return (of_result || (of_sum && !is_column)) && is_leaf_or_along(*read->tensor);
   }
 

@@ -213,7 +213,10 @@ void write_stage(const StageSchedule& stage, const StageAxes& axes, Units units,
     return [scope](const Directive& d) { return form_of(d.kind).scope == scope; };
   };
   const auto stages = std::find_if(all.rbegin(), all.rend(), has_scope(DirectiveScope::stage));
-  auto loops = std::find_if(stages.base(), all.end(), has_scope(DirectiveScope::loop));
+  // What has conditions has that order in each of its cases.
+  auto loops = std::find_if(stages.base(), all.end(), [&](const Directive& d) {
+    return d.kind == DirectiveKind::specialize || has_scope(DirectiveScope::loop)(d);
+  });
   const auto first = std::find_if(all.begin(), all.end(), has_scope(DirectiveScope::loop));
   // Fuses of axes that are stored come first of all (merge_fused_axes).
   const auto fuses_sums = [&](const Directive& d) {

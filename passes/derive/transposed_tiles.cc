@@ -43,6 +43,56 @@ std::optional<int64_t> steps_of_tile(const Axis& axis, int64_t side) {
   return std::min(extent.value_or(side), side);
 }
 
+// Of so many rows that few are computed twice, or none; `most` where their number is not known.
+int64_t rows_of_tile(const Axis& rows, int64_t most, int64_t side) {
+  constexpr int64_t kOneTileOfWords = 24;
+  constexpr int64_t kManyTiles = 4;
+  const std::optional<int64_t> extent = rows.extent().as_constant();
+  if (!extent || side != kSideOfWords || *extent >= kManyTiles * side) return most;
+  if (*extent <= kOneTileOfWords) return *extent;
+  const int64_t tiles = (*extent + side - 1) / side;
+  return (*extent + tiles - 1) / tiles;
+}
+
+// Of the reads of a body those that mention the axis at all.
+template <typename Holds>
+bool all_reads(const Expr& body, const Axis& axis, const Holds& holds) {
+  return !any_part(body, [&](const Expr& e) {
+    return e->op == ExprOp::read && mentions(e, axis.name()) && !holds(e);
+  });
+}
+
+bool steps_at_most(const Expr& read, const Axis& axis, int64_t elements) {
+  const std::optional<int64_t> step = elements_of_step(read, axis);
+  return step && std::abs(*step) <= elements;
+}
+
+// Of rows that are shorter than a tile: the innermost long axis along which all operands step a
+// little, while the elements of a row are far apart in some.
+std::optional<TransposedTile> tile_across_short_rows(const Op& op) {
+  constexpr int64_t kMostOfRow = 1024;  // elements that each step of the axis stores
+  constexpr int64_t kNear = 16, kManyRows = 64;
+  constexpr int64_t kFew = 4;  // of which a vector is hardly faster than each alone
+  bool is_far = false;         // what a row of so few reads
+  int64_t behind = 1;
+  for (size_t i = op.axes.size(); i-- > 0; behind *= op.axes[i].extent().constant_term()) {
+    const Axis& axis = op.axes[i];
+    const std::optional<int64_t> extent = axis.extent().as_constant();
+    const bool steps_a_little =
+        all_reads(op.body, axis, [&](const Expr& e) { return steps_at_most(e, axis, kNear); });
+    const bool is_row = i + 1 == op.axes.size() || op.axes.back().extent().constant_term() <= kFew;
+    if (is_row && !steps_a_little) is_far = true;
+    if (is_far && steps_a_little && extent.value_or(kShortest) >= kShortest) {
+      const bool is_long = size_in_bytes(op.dtype) <= 4 && extent.value_or(kManyRows) >= kManyRows;
+      TransposedTile tile{i, is_long ? kSideOfWords : kSide, 0, {}};
+      if (!extent) tile.condition = extent_value(axis.extent()) >= int_constant(tile.rows);
+      return tile;
+    }
+    if (!extent || behind * *extent > kMostOfRow) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target) {
@@ -51,6 +101,9 @@ std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target
     return std::nullopt;
   }
   const Axis& along = op.axes.back();
+  if (along.extent().as_constant().value_or(kShortest) < kShortest) {
+    return tile_across_short_rows(op);
+  }
   std::set<std::string> reads;
   std::set<std::optional<size_t>> axes;
   visit(op.body, [&](const Expr& e) {
@@ -64,7 +117,7 @@ std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target
   const std::optional<int64_t> rows = steps_of_tile(op.axes[across], side),
                                lanes = steps_of_tile(along, side);
   if (!rows || !lanes) return std::nullopt;
-  TransposedTile tile{across, *rows, *lanes, {}};
+  TransposedTile tile{across, rows_of_tile(op.axes[across], *rows, side), *lanes, {}};
   for (const auto& [axis, steps] : {std::pair(op.axes[across], *rows), std::pair(along, *lanes)}) {
     if (axis.extent().is_constant()) continue;
     const Expr is_long = extent_value(axis.extent()) >= int_constant(steps);
@@ -78,7 +131,53 @@ bool has_tile_of_sizes(const Op& op, const Target& target) {
   return tile && tile->condition.defined();
 }
 
+namespace {
+
+void derive_across_short_rows(const Op& op, const TransposedTile& tile, StageSchedule* stage) {
+  constexpr int64_t kMostUnrolled = 16;
+  const Axis& rows = op.axes[tile.across];
+  const Axis lane(fresh_axis(op, "lane"));
+  const bool is_exact = rows.extent().exact_quotient(tile.rows).has_value();
+  stage->split(rows, rows, lane, tile.rows, is_exact ? Tail::automatic : Tail::shift_inwards);
+  std::vector<Axis> order = {lane};
+  order.insert(order.end(), op.axes.rbegin(),
+               op.axes.rend() - static_cast<std::ptrdiff_t>(tile.across) - 1);
+  stage->reorder(order).vectorize(lane);
+  int64_t unrolled = 1;
+  for (size_t i = 1; i < order.size(); ++i) {
+    unrolled *= order[i].extent().as_constant().value_or(kMostUnrolled + 1);
+    if (unrolled > kMostUnrolled) break;
+    if (order[i].extent() != Extent(1)) stage->unroll(order[i]);
+  }
+}
+
+}  // namespace
+
+bool gathers_rows(const Op& op) {
+  const Axis& last = op.axes.back();
+  return any_part(op.body, [&](const Expr& e) {
+    return e->op == ExprOp::read && e->args.size() > 1 &&
+           std::any_of(e->args.begin(), e->args.end() - 1, [&](const Expr& index) {
+             const std::optional<Affine> affine = affine_of(index);
+             return affine && affine->coefficients.count(last.name()) > 0;
+           });
+  });
+}
+
+void derive_gathered_rows(const Op& op, StageSchedule* stage) {
+  constexpr int64_t kNear = 4;
+  for (size_t i = op.axes.size() - 1; i-- > 0;) {
+    const Axis& axis = op.axes[i];
+    const bool is_long = axis.extent().as_constant().value_or(0) >= kShortest;
+    const bool steps_a_little =
+        all_reads(op.body, axis, [&](const Expr& e) { return steps_at_most(e, axis, kNear); });
+    if (is_long && steps_a_little)
+      return derive_across_short_rows(op, {i, kShortest, 0, {}}, stage);
+  }
+}
+
 void derive_transposed(const Op& op, const TransposedTile& tile, StageSchedule* stage) {
+  if (tile.lanes == 0) return derive_across_short_rows(op, tile, stage);
   const Axis& rows = op.axes[tile.across];
   const Axis& along = op.axes.back();
   const Axis row(fresh_axis(op, "row")), lane(fresh_axis(op, "lane"));

@@ -8,6 +8,11 @@
 //   for i: for j: y[i, j] = x[j, i]
 //     ->  for i in tiles: for j in tiles: unrolled i in 16: vectorized j in 16: y[i, j] = x[j, i]
 //
+// Where the rows are shorter than that, vectors go across them, one for each of their elements:
+//
+//   for i: for j: for k: y[i, j, k] = x[k, j, i]
+//     ->  for i in tiles: unrolled j: unrolled k: vectorized i in 16: y[i, j, k] = x[k, j, i]
+//
 // Private to passes/derive/.
 
 #include <cstddef>
@@ -22,9 +27,10 @@
 namespace emulsion {
 
 struct TransposedTile {
-  size_t across;        // the axis that the operands lie along
-  int64_t rows, lanes;  // of it, and of the last axis
-  Expr condition;       // over run-time sizes: that there is a tile; undefined where there is one
+  size_t across;   // the axis that the operands lie along
+  int64_t rows;    // of it
+  int64_t lanes;   // of the last axis; 0: vectors go across the rows
+  Expr condition;  // over run-time sizes: that there is a tile; undefined where there is one
 };
 
 // Nothing where the operation reads along its rows, or at places that data say, where operands lie
@@ -36,6 +42,12 @@ bool has_tile_of_sizes(const Op& op, const Target& target);
 
 // The loops of the tiles, where the condition holds.
 void derive_transposed(const Op& op, const TransposedTile& tile, StageSchedule* stage);
+
+// Whether a vector along a row would gather an operand, element by element.
+bool gathers_rows(const Op& op);
+// The loops of such rows where they are shorter than a vector: along an axis that all operands lie
+// along, or without vectors, since masked vectors that are gathered are slower.
+void derive_gathered_rows(const Op& op, StageSchedule* stage);
 
 // Where there is none, and a line of the cache serves several rows (crosses() of vector_lanes.h).
 //   for r: for between: for i  ->  for r: for between: for i: for row: vectorized lane

@@ -1,6 +1,7 @@
 #include "passes/derive/vector_lanes.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -189,10 +190,30 @@ bool is_masked_vector(const Op& op, const Extent& extent, const Target& target) 
          value_lanes(op, target) == lanes && !reads_apart(op);
 }
 
+// Whether a row is a vector or a few and a little more, of what is cheap to compute: then that
+// little takes shorter vectors, which are faster than one that overlaps the one before.
+bool is_one_odd_vector(const Op& op, const Axis& row, int64_t lanes) {
+  constexpr int64_t kFewest = 16, kMost = 80, kMostNodes = 40;
+  const int64_t extent = row.extent().as_constant().value_or(0);
+  const int64_t rest = lanes > 0 ? extent % lanes : 0;
+  if (extent <= std::max(lanes, kFewest) || extent > kMost || size_of(op.body).nodes > kMostNodes) {
+    return false;
+  }
+  const size_t pieces = std::bitset<64>(static_cast<uint64_t>(rest)).count();  // of powers of two
+  const bool is_little = rest > 0 && 2 * rest <= lanes && pieces <= 2;
+  return is_little && series_in(op) == 0 && !any_part(op.body, [&](const Expr& e) {
+           return e->op == ExprOp::read && mentions(e, row.name()) && elements_of_step(e, row) != 1;
+         });
+}
+
 }  // namespace
 
 void vectorize_row(const Op& op, const Axis& row, int64_t lanes, bool whole_rows,
                    const Target& target, StageSchedule* stage) {
+  if (whole_rows && is_one_odd_vector(op, row, lanes)) {
+    stage->vectorize(row);
+    return;
+  }
   if (!is_masked_vector(op, row.extent(), target)) {
     vectorize_last(*stage, row, lanes, whole_rows);
     return;

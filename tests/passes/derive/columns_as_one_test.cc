@@ -70,9 +70,40 @@ TEST(ColumnsAsOne, NotWhereColumnsLieOtherwise) {
   EXPECT_EQ(fused("input x: f32[807, 20, 3]\ninput b: f32[20]\n"
                   "y[n: 400, i: 20, j: 3] = sum(a: 7) x[2 * n + a, i, j] * b[i]"),
             "");
+  EXPECT_EQ(fused("input x: f32[807, 42, 3]\n"
+                  "y[n: 400, i: 20, j: 3] = sum(a: 7, b: 3) x[2 * n + a, 2 * i + b, j]"),
+            "")
+      << "not the next row";
+  EXPECT_EQ(fused("input x: f32[807, 20, 5]\n"
+                  "y[n: 400, i: 20, j: 3] = sum(a: 7, b: 3) x[2 * n + a, i, j + b]"),
+            "")
+      << "a part of each row";
+}
+
+// The pixels of a picture are one row, in which a colour steps over the others.
+TEST(ColumnsAsOne, OfWindowsOfWholeRows) {
   EXPECT_EQ(fused("input x: f32[807, 22, 3]\n"
                   "y[n: 400, i: 20, j: 3] = sum(a: 7, b: 3) x[2 * n + a, i + b, j]"),
-            "");
+            "i j");
+  for (const std::string colours : {"2", "3", "4"}) {
+    EXPECT_EQ(fused("input x: f32[42, 102, " + colours +
+                    "]\ninput w: f32[3, 3]\ny[i: 40, j: 100, c: " + colours +
+                    "] = sum(a: 3, b: 3) x[i + a, j + b, c] * w[a, b]"),
+              "j c");
+  }
+}
+
+TEST(ColumnsAsOne, WindowsOfWholeRowsComputeTheSame) {
+  for (const std::string lines :
+       {"input x: u8[9, 72, 3]\ny[i: 7, j: 70, c: 3] = sum(a: 3, b: 3) i32(x[i + a, j + b, c])\n",
+        "input x: f32[9, 72, 4]\ny[i: 7, j: 70, c: 4] = max(a: 3, b: 3) x[i + a, j + 2 - b, c]\n",
+        "size M\ninput x: f32[9, M + 2, 3]\ninput w: f32[3]\n"
+        "y[i: 9, j: M, c: 3] = sum(b: 3) x[i, j + b, c] * w[b]\n",
+        "size M\ninput x: u8[9, M + 2, 2]\n"
+        "y[i: 9, j: M, c: 2] = sum(b: 3) x[i, j + b, c]\n"}) {
+    const Graph graph = parse_graph("emulsion graph 1\n" + lines + "output y\n");
+    EXPECT_TRUE(derives_on_all(graph, {0, 1, 5, 16, 37})) << lines;
+  }
 }
 
 // Its layout is told by its axes.

@@ -85,12 +85,14 @@ TEST(DeriveDots, OneColumnIsSummedInLanesHoweverShort) {
       const Tensor p = matmul(input("x", f32, {rows, depth}), w, "p");
       return derived(relu(p + input("b", f32, {columns}), "y"), target);
     };
-    for (int64_t depth : {5, 20, 63, 64}) {
+    for (int64_t depth : {17, 20, 63, 64}) {
       EXPECT_TRUE(has(layer(depth, 1), "p.rfactor(lane, p_lanes)\n")) << layer(depth, 1);
       EXPECT_FALSE(has(layer(depth, 1), "pack")) << layer(depth, 1);
     }
     EXPECT_TRUE(has(layer(20, 1, 7), ".rfactor(lane, p_lanes)\n")) << layer(20, 1, 7);
-    EXPECT_FALSE(has(layer(4, 1), "rfactor")) << layer(4, 1);  // as pixels are
+    for (int64_t depth : {4, 5, 16}) {  // as pixels are, or rows of points
+      EXPECT_FALSE(has(layer(depth, 1), "rfactor")) << layer(depth, 1);
+    }
     EXPECT_TRUE(has(layer(63, 2), "pack(w, n, ")) << layer(63, 2);
     const std::string two = derived(product(40, 63, 2, true), target);
     EXPECT_FALSE(has(two, "rfactor")) << two;

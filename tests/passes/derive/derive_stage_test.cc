@@ -318,7 +318,8 @@ TEST(DeriveReduction, SumsOfPixelsAreVectorsOfEachColour) {
             "emulsion schedule 1\ny.cache_write(y_acc)\ny.split(i2, i2, lane, 8)\n"
             "y.reorder(lane, i3)\ny.vectorize(lane)\ny.unroll(i3)\n"
             "y_acc.compute_at(y, i2)\ny_acc.store_in(registers)\ny_acc.reorder(i2, i3, r0)\n"
-            "y_acc.vectorize(i2)\ny_acc.unroll(i3)\ny_acc.reorder_storage(i2, i3, i1)\n");
+            "y_acc.vectorize(i2)\ny_acc.unroll(i3)\ny_acc.reorder_storage(i2, i3, i1)\n"
+            "y_acc.unroll(r0)\n");
 }
 
 TEST(DeriveReduction, WhatDoesNotWalkPixelsIsNotTakenForThem) {

@@ -177,6 +177,39 @@ TEST(NormalAxes, WhereASumOrAWindowGoesAlongThem) {
                   "y[i: 50] = max(a: 3) s[i + a]\n"));
 }
 
+// Lanes along what is summed up would be few.
+TEST(NormalAxes, OfOneColumnThatSumsUpALittle) {
+  const auto layer = [](const std::string& depth) {
+    return normal("input x: f32[40, " + depth + "]\nweight w: f32[" + depth +
+                  ", 1]\ny[i: 40, n: 1] = sum(k: " + depth + ") x[i, k] * w[k, n]\noutput y\n");
+  };
+  EXPECT_TRUE(has(layer("3"), "y[i: 40] = sum(k: 3) x[i, k] * w[k]\n"));
+  EXPECT_TRUE(has(layer("16"), "y[i: 40] = sum(k: 16) x[i, k] * w[k]\n"));
+  EXPECT_EQ(layer("17"), "");
+  const auto picture = [](const std::string& channels) {
+    return normal("input x: f32[12, 22, " + channels + "]\nweight w: f32[3, 3, " + channels +
+                  ", 1]\ny[i: 10, j: 20, n: 1] = sum(a: 3, b: 3, k: " + channels +
+                  ") x[i + a, j + b, k] * w[a, b, k, n]\noutput y\n");
+  };
+  EXPECT_TRUE(has(picture("3"), "x[i + a, j + b, k] * w[a, b, k]\n")) << picture("3");
+  EXPECT_TRUE(has(picture("7"), "x[i + a, j + b, k] * w[a, b, k]\n"));
+  EXPECT_EQ(picture("8"), "");
+}
+
+// Of the cases of a condition each has the loops of one step where the others have them.
+TEST(NormalAxes, LoopsAreInThatOrderInEachCase) {
+  const std::string schedule = derived_from(
+      "size H\ninput x: f32[7, H, 1]\ninput w: f32[4, 5]\n"
+      "y[i: 4, j: H, k: 1] = max(r: 4, s: 5) "
+      "x[max(min(i * 2 + r - 2, 6), 0), max(min(j + s - 2, H - 1), 0), k] * w[r, s]\noutput y\n",
+      2);
+  const size_t order = schedule.find("y_long.reorder("),
+               first = schedule.find("y_long.specialize(");
+  ASSERT_NE(order, std::string::npos) << schedule;
+  ASSERT_NE(first, std::string::npos) << schedule;
+  EXPECT_LT(order, first) << schedule;
+}
+
 TEST(NormalAxes, LoopsAreThoseOfTheGraphWithoutThem) {
   for (const int cores : {1, 2}) {
     EXPECT_EQ(unordered(derived_from(kPicture, cores)),
@@ -203,8 +236,8 @@ TEST(NormalAxes, InsideOfLoopsThatAreShared) {
 
 TEST(NormalAxes, StoredOrderHasThem) {
   const std::string schedule = derived_from(
-      "input x: f32[42, 22, 3, 1]\n"
-      "y[i: 40, j: 20, c: 3, u: 1] = max(a: 3, b: 3) x[i + a, j + b, c, u]\noutput y\n");
+      "input x: f32[42, 42, 3, 1]\n"
+      "y[i: 40, j: 20, c: 3, u: 1] = max(a: 3, b: 3) x[i + a, 2 * j + b, c, u]\noutput y\n");
   EXPECT_TRUE(has(schedule, "y_acc.reorder_storage(j, c, i, u)\n")) << schedule;
 }
 

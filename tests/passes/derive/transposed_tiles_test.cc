@@ -57,30 +57,83 @@ TEST(TransposedTiles, NoLargerThanTheResult) {
   EXPECT_EQ(tile_of(matrix("10", "90", "x[j, i]")), "axis 0: 10 x 16");
   EXPECT_EQ(tile_of(matrix("90", "9", "x[j, i]")), "axis 0: 16 x 9");
   EXPECT_EQ(tile_of(matrix("7", "90", "x[j, i]")), "");
-  EXPECT_EQ(tile_of(matrix("90", "7", "x[j, i]")), "");
+  EXPECT_EQ(tile_of(matrix("90", "8", "x[j, i]")), "axis 0: 16 x 8");
+}
+
+// No row is computed twice that need not be: two tiles of nine rows are fewer than two of sixteen.
+TEST(TransposedTiles, OfAsManyRowsEach) {
+  const std::pair<int, int> kRowsOfTiles[] = {{15, 15}, {17, 17}, {24, 24}, {25, 13}, {33, 11},
+                                              {48, 16}, {50, 13}, {63, 16}, {65, 16}};
+  for (const auto& [rows, of_tile] : kRowsOfTiles) {
+    EXPECT_EQ(tile_of(matrix(std::to_string(rows), "90", "x[j, i]")),
+              "axis 0: " + std::to_string(of_tile) + " x 16");
+  }
+  EXPECT_EQ(tile_of(matrix("9", "90", "x[j, i]", "f64")), "axis 0: 8 x 8");
 }
 
 TEST(TransposedTiles, WhereRunTimeSizesAreAsLong) {
   EXPECT_EQ(tile_of(matrix("M", "N", "x[j, i]")), "axis 0: 16 x 16 if M >= 16 && N >= 16");
   EXPECT_EQ(tile_of(matrix("M", "90", "x[j, i]")), "axis 0: 16 x 16 if M >= 16");
   EXPECT_EQ(tile_of(matrix("12", "M", "x[j, i]")), "axis 0: 12 x 16 if M >= 16");
-  EXPECT_EQ(tile_of(matrix("M", "7", "x[j, i]")), "");
+  EXPECT_EQ(tile_of(matrix("7", "M", "x[j, i]")), "");
 }
 
 TEST(TransposedTiles, OfTheAxisThatOperandsLieAlong) {
   EXPECT_EQ(tile_of("input x: f32[2, 56, 60, 64]\ny[n: 2, c: 64, h: 56, w: 60] = x[n, h, w, c]"),
             "axis 1: 16 x 16");
   EXPECT_EQ(tile_of("input x: f32[2, 64, 56, 60]\ny[n: 2, h: 56, w: 60, c: 64] = x[n, c, h, w]"),
-            "axis 2: 16 x 16");
+            "axis 2: 15 x 16");
 }
 
 TEST(TransposedTiles, OfOperandsThatLieAlike) {
-  EXPECT_EQ(tile_of(matrix("50", "90", "x[j, i] * z[j, i] + a[i, j]")), "axis 0: 16 x 16");
+  EXPECT_EQ(tile_of(matrix("50", "90", "x[j, i] * z[j, i] + a[i, j]")), "axis 0: 13 x 16");
   const std::string cubes =
       "input x: f32[40, 50, 60]\ninput z: f32[40, 60, 50]\ny[i: 50, j: 60, k: 40] = ";
-  EXPECT_EQ(tile_of(cubes + "x[k, i, j]"), "axis 1: 16 x 16");
-  EXPECT_EQ(tile_of(cubes + "z[k, j, i]"), "axis 0: 16 x 16");
+  EXPECT_EQ(tile_of(cubes + "x[k, i, j]"), "axis 1: 15 x 16");
+  EXPECT_EQ(tile_of(cubes + "z[k, j, i]"), "axis 0: 13 x 16");
   EXPECT_EQ(tile_of(cubes + "x[k, i, j] + z[k, j, i]"), "") << "along different axes";
+}
+
+// "x 0": vectors go across the rows.
+TEST(TransposedTiles, AcrossShortRows) {
+  const auto rows = [](const std::string& count, const std::string& type) {
+    return tile_of("input x: " + type + "[3, 2, " + count + "]\ny[i: " + count +
+                   ", j: 2, k: 3] = x[k, j, i]");
+  };
+  for (const std::string type : {"u8", "i16", "f32"}) {
+    EXPECT_EQ(rows("100", type), "axis 0: 16 x 0");
+    EXPECT_EQ(rows("40", type), "axis 0: 8 x 0");
+  }
+  EXPECT_EQ(rows("100", "f64"), "axis 0: 8 x 0");
+  EXPECT_EQ(rows("M", "f32"), "axis 0: 16 x 0 if M >= 16");
+  EXPECT_EQ(rows("7", "f32"), "") << "few of them";
+  EXPECT_EQ(tile_of(matrix("90", "7", "x[j, i]")), "axis 0: 16 x 0");
+  EXPECT_EQ(tile_of("input x: f32[40, 3, 9, 5]\ny[n: 40, i: 9, j: 5, k: 3] = x[n, k, i, j]"),
+            "axis 1: 8 x 0");
+  EXPECT_EQ(tile_of("input x: f32[3, 2, 100]\ninput z: f32[2, 100, 3]\n"
+                    "y[i: 100, j: 2, k: 3] = x[k, j, i] * z[j, i, k]"),
+            "axis 0: 16 x 0")
+      << "another operand steps by three";
+  EXPECT_EQ(tile_of("input x: f32[5, 100, 2]\ny[i: 100, j: 5, k: 2] = x[j, i, k]"),
+            "axis 0: 16 x 0")
+      << "pairs";
+}
+
+TEST(TransposedTiles, NotAcrossRowsWhoseElementsAreNear) {
+  EXPECT_EQ(tile_of("input x: f32[100, 3, 2]\ny[i: 100, j: 2, k: 3] = x[i, k, j]"), "");
+  EXPECT_EQ(tile_of("input x: f32[5, 100, 6]\ny[i: 100, j: 5, k: 6] = x[j, i, k]"), "")
+      << "rows of six";
+  EXPECT_EQ(tile_of("input x: f32[5, 100]\ninput z: f32[5, 20, 100]\n"
+                    "y[i: 100, j: 20, k: 5] = x[k, i] + z[k, j, i]"),
+            "axis 0: 16 x 0");
+  EXPECT_EQ(tile_of("input x: f32[5, 100]\ninput z: f32[100, 7, 5]\n"
+                    "y[i: 100, j: 7, k: 5] = x[k, i] + z[i, j, k]"),
+            "")
+      << "an operand of long rows";
+  EXPECT_EQ(tile_of("input x: f32[3, M, 100]\ny[i: 100, j: M, k: 3] = x[k, j, i]"), "")
+      << "a run-time size is behind the axis";
+  EXPECT_EQ(tile_of("input x: f32[3, 400, 100]\ny[i: 100, j: 400, k: 3] = x[k, j, i]"), "")
+      << "1200 elements are";
 }
 
 TEST(TransposedTiles, NotOfRowsOrOfWhatLiesApart) {
@@ -99,7 +152,7 @@ TEST(TransposedTiles, NotOfRowsOrOfWhatLiesApart) {
 TEST(TransposedTiles, NotOfLongCode) {
   std::string body = "x[j, i]";
   for (int i = 0; i < 4; ++i) body = "max(" + body + " * 2f, 0f)";
-  EXPECT_EQ(tile_of(matrix("50", "90", body)), "axis 0: 16 x 16");
+  EXPECT_EQ(tile_of(matrix("50", "90", body)), "axis 0: 13 x 16");
   for (int i = 0; i < 4; ++i) body = "max(" + body + " * 2f, 0f)";
   EXPECT_EQ(tile_of(matrix("50", "90", body)), "");
   std::string operands, sum;
@@ -124,6 +177,19 @@ TEST(TransposedTiles, RowsAreUnrolled) {
   EXPECT_TRUE(has(channels, "y.reorder(w, h)\n")) << channels;
 }
 
+// As many elements of each row as fit in registers; the others are loops inside.
+TEST(TransposedTiles, ElementsOfShortRowsAreUnrolled) {
+  const auto text = [](const std::string& lines) {
+    return derived(graph_of(lines), target_of("x86-64-v4", 1));
+  };
+  EXPECT_EQ(text("input x: f32[3, 2, 100]\ny[i: 100, j: 2, k: 3] = x[k, j, i]"),
+            "emulsion schedule 1\ny.split(i, i, lane, 16, shift_inwards)\n"
+            "y.reorder(lane, k, j)\ny.vectorize(lane)\ny.unroll(k)\ny.unroll(j)\n");
+  EXPECT_EQ(text("input x: f32[3, 6, 48]\ny[i: 48, j: 6, k: 3] = x[k, j, i]"),
+            "emulsion schedule 1\ny.split(i, i, lane, 8)\ny.reorder(lane, k, j)\n"
+            "y.vectorize(lane)\ny.unroll(k)\n");
+}
+
 TEST(TransposedTiles, ThreadsShareThem) {
   const std::string matrices =
       derived(graph_of(matrix("1000", "1000", "x[j, i]")), target_of("x86-64-v3", 2));
@@ -142,6 +208,13 @@ TEST(TransposedTiles, ComputeTheSame) {
       matrix("M", "20", "x[j, i]", "i16"),
       // As many lanes as a vector of doubles has.
       "input x: f64[1, M, 10, 10]\ny[i: 10, j: 10, n: 1, m: M] = x[n, m, i, j]",
+      // Across short rows.
+      "input x: f32[3, 2, 100]\ninput z: i32[100, 2]\n"
+      "y[i: 100, j: 2, k: 3] = x[k, j, i] * f32(z[i, j])",
+      "input x: f64[3, 5, M, 6]\ny[n: 5, i: M, j: 6, k: 3] = x[k, n, i, j]",
+      "input x: f32[3, M, 2]\ny[i: M, j: 3, k: 2] = x[j, i, k]",
+      "input x: u8[40, 3, 9, 5]\ny[n: 40, i: 9, j: 5, k: 3] = x[n, k, i, j]",
+      "input x: f32[3, 2, 70000]\ny[i: 70000, j: 2, k: 3] = x[k, j, i]",
       "input x: f32[M, 5, N, 12]\ny[n: M, c: 12, h: 5, w: N] = max(x[n, h, w, c], 0f)",
   };
   for (const std::string& lines : graphs) {

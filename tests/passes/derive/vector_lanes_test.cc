@@ -122,8 +122,24 @@ TEST(VectorizeRow, HasNoMaskWhereTheTargetHasNone) {
 TEST(VectorizeRow, OneStepIsNoVector) { EXPECT_EQ(row_of(1, "x86-64-v4"), ""); }
 
 TEST(VectorizeRow, TheLastVectorOfALongRowStartsEarlierWhereAllOfItIsComputed) {
-  EXPECT_NE(row_of(21, "x86-64-v4").find("shift_inwards"), std::string::npos);
-  EXPECT_EQ(row_of(21, "x86-64-v4", f32, false).find("shift_inwards"), std::string::npos);
+  EXPECT_NE(row_of(27, "x86-64-v4").find("shift_inwards"), std::string::npos);
+  EXPECT_EQ(row_of(27, "x86-64-v4", f32, false).find("shift_inwards"), std::string::npos);
+}
+
+TEST(VectorizeRow, ALittleMoreThanVectorsIsInShorterOnes) {
+  EXPECT_EQ(row_of(17, "x86-64-v4"), "vectorize(i1);");
+  EXPECT_EQ(row_of(40, "x86-64-v4"), "vectorize(i1);");
+  EXPECT_EQ(row_of(21, "x86-64-v4"), "vectorize(i1);");
+  EXPECT_EQ(row_of(17, "x86-64-v3"), "vectorize(i1);");
+  EXPECT_EQ(row_of(66, "x86-64-v4", u8), "vectorize(i1);");
+}
+
+TEST(VectorizeRow, MuchMoreOrMuchLongerRowsAreNot) {
+  for (const int64_t extent : {27, 23, 31, 32, 97}) {
+    EXPECT_NE(row_of(extent, "x86-64-v4"), "vectorize(i1);") << extent;
+  }
+  EXPECT_NE(row_of(9, "x86-64-v3"), "vectorize(i1);");
+  EXPECT_NE(row_of(17, "x86-64-v4", f32, false), "vectorize(i1);") << "less of the row";
 }
 
 }  // namespace
