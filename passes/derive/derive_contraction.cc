@@ -405,6 +405,8 @@ class ContractionDeriver {
   // a block has all rows.
   void copy_for_blocks(const BlockLoops& blocks) {
     if (packed_ || (is_along(c_.b, column()) && !lies_across_columns())) return;
+    // One tile of rows reads it once.
+    if (blocks.rows && rows_ && *rows_ <= std::min(*blocks.rows, tile_.rows)) return;
     const std::optional<size_t> copied = column_of_operand(op_, c_.b, column().name());
     EMULSION_CHECK(copied, "{} is read in several ways", c_.b->tensor->name);
     if (!blocks.rows) {

@@ -12,6 +12,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/column_tiles.h"
+#include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_few_columns.h"
 #include "passes/derive/derive_shared_walk.h"
 #include "passes/derive/derive_stage.h"
@@ -72,7 +73,7 @@ void accumulate_columns(const Op& sums, const ColumnTile& tile, int64_t lanes, i
 // Whether vectors have sums of few steps side by side, though these lie apart in what is read.
 bool sums_few_steps(const Op& op, const Target& target) {
   const int64_t lanes = value_lanes(op, target);
-  return has_few_steps(op, target) && !op.axes.empty() &&
+  return are_short_sums(op, target) && !op.axes.empty() &&
          op.axes.back().extent().as_constant().value_or(lanes) >= lanes;
 }
 
@@ -193,11 +194,15 @@ void share_sums_of_columns(const std::vector<const Op*>& sums, const Op& result,
   share_sums(*sums.front(), result, rows, target, last, &stage);
 }
 
-// Whether a vector of columns would be gathered, element by element under its mask.
-bool gathers_columns(const Op& sums) {
+// Whether a vector of columns would be gathered, element by element under its mask. Of every second
+// to fourth element all that lies between is loaded, where the target has masks.
+bool gathers_columns(const Op& sums, const Target& target) {
+  const int64_t most = lacks_masks(sums, target) ? 1 : 4;
   const Axis& last = sums.axes.back();
   return any_part(sums.body, [&](const Expr& e) {
-    return e->op == ExprOp::read && mentions(e, last.name()) && elements_of_step(e, last) != 1;
+    if (e->op != ExprOp::read || !mentions(e, last.name())) return false;
+    const std::optional<int64_t> step = elements_of_step(e, last);
+    return !step || *step < 1 || *step > most;
   });
 }
 
@@ -336,16 +341,12 @@ void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule
   if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
 }
 
-bool has_few_steps(const Op& op, const Target& target) {
+bool are_short_sums(const Op& op, const Target& target) {
   constexpr int64_t kMostOfWords = 16, kManyLanes = 16;
   const bool is_narrow = any_part(
       op.body, [](const Expr& e) { return e->op == ExprOp::read && size_in_bytes(e.dtype()) < 4; });
-  const int64_t most = !is_narrow ? kMostOfWords : (value_lanes(op, target) >= kManyLanes ? 8 : 7);
-  int64_t steps = 1;
-  for (const Axis& axis : op.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(most + 1));
-  }
-  return steps > 0 && steps <= most;
+  const int64_t of_narrow = value_lanes(op, target) >= kManyLanes ? 8 : 7;
+  return has_few_steps(op, is_narrow ? of_narrow : kMostOfWords);
 }
 
 bool has_vectors_to_reduce(const Op& op, const Target& target) {
@@ -426,7 +427,7 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
   const bool are_short =
       filled && !of_tasks && !first.axes.back().extent().is_constant() &&
       (filled->tile.rows == 1 || result.axes[result.axes.size() - 2].extent().is_constant());
-  if (are_short && sums.size() == 1 && gathers_columns(first)) {
+  if (are_short && sums.size() == 1 && gathers_columns(first, target)) {
     share_sums_one_by_one(first, result, target, &otherwise);
   } else if (of_tasks) {  // fewer than a task has are no work for threads
     sum_columns(sums, result, short_tile, lanes, true, &otherwise);

@@ -114,7 +114,7 @@ void derive_combined(const Op& op, const Target& target, const DeriveOptions& op
   const bool lie_along = !op.axes.empty() && op.axes.back().extent().is_constant() &&
                          !reads_a_weight(op) && !combines_long_rows(op, target) &&
                          (is_contiguous_in_a_read(op, op.axes.back().name(), true) ||
-                          steps_a_little(op, op.axes.back()) || has_few_steps(op, target));
+                          steps_a_little(op, op.axes.back()) || are_short_sums(op, target));
   if (!lie_along) return derive(columns, schedule);
   const double filled = filled_part(op, target);
   // Of pixels, vectors go along one colour after the other, unless all are one row.

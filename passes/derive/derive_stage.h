@@ -294,7 +294,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 // Whether so few steps are summed up that they are written out: of rows that short, as of the
 // coordinates of a point, a vector has a sum in each lane. Rows of words are transposed when they
 // are loaded, narrower ones are not.
-bool has_few_steps(const Op& op, const Target& target);
+bool are_short_sums(const Op& op, const Target& target);
 // Whether it knows vectors for that, other than those along the last axis of the results.
 bool has_vectors_to_reduce(const Op& op, const Target& target);
 //   parallel rows: alloc lanes: [start values]; for k: lanes += ...; y = sum of the lanes

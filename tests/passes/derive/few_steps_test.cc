@@ -71,26 +71,37 @@ TEST(FewSteps, ComputeTheSame) {
 
 // The condition may say that there are few rows, and each is long.
 TEST(FewColumns, OfFewRowsVectorsAreLeft) {
-  const Axis i("i", kSize), j("j", 4000), a("a", 3), b("b", 3);
-  const Tensor x = input("x", f32, {kSize * 2 + 3, 8003});
+  const Extent rows = Extent::size("H");
+  const Axis i("i", rows), j("j", kSize), a("a", 3), b("b", 3);
+  const Tensor x = input("x", f32, {rows * Extent(2) + 3, kSize * Extent(2) + 3});
   const Tensor y = compute("y", {i, j}, sum({a, b}, x(i * 2 + a, j * 2 + b)));
   for (const char* level : kLevels) {
     const std::string text = derived(y, target_of(level, 1));
+    EXPECT_TRUE(has(text, " && H >= ")) << text;
     EXPECT_FALSE(has(text, "y_acc.compute_at(y_long, j)\n")) << text;
-    EXPECT_TRUE(derives(Graph(y), target_of(level, 1), {0, 1, 3, 4, 5})) << level;
+    EXPECT_TRUE(derives(Graph(y), target_of(level, 1), {0, 1, 3, 4, 5, 17})) << level;
   }
 }
 
-// Less than a vector of columns that stride is summed without masks.
+// Less than a vector of columns that lie far apart is summed without masks.
 TEST(FewColumns, ThatStrideAreSummedOneByOne) {
   const Axis i("i", 50), j("j", kSize), r("r", 4);
-  const Tensor x = input("x", f32, {50, kSize * Extent(4) + 4});
-  const Tensor y = compute("y", {i, j}, sum(r, x(i, j * 4 + r)));
+  const Tensor x = input("x", f32, {50, kSize * Extent(5) + 4});
+  const Tensor y = compute("y", {i, j}, sum(r, x(i, j * 5 + r)));
   const std::string text = derived(y);
   EXPECT_TRUE(has(text, "y_long.alternative(C >= 8, y_filled)\n")) << text;
   EXPECT_TRUE(has(text, "y_acc.compute_at(y_long, j)\ny_acc.unroll(r)\n")) << text;
   EXPECT_FALSE(has(text, "predicate")) << text;
   EXPECT_TRUE(derives_on_all(Graph(y), {0, 1, 3, 7, 8, 9, 16, 33}));
+}
+
+TEST(FewColumns, ThatAreNearAreSummedUnderMasks) {
+  const Axis i("i", 50), j("j", kSize), r("r", 4);
+  const Tensor x = input("x", f32, {50, kSize * Extent(4) + 4});
+  const Tensor y = compute("y", {i, j}, sum(r, x(i, j * 4 + r)));
+  EXPECT_TRUE(has(derived(y), "y_long.split(j, tile, lane, 8, predicate)\n")) << derived(y);
+  const std::string without = derived(y, target_of("x86-64-v2", 1));
+  EXPECT_TRUE(has(without, "y_acc.compute_at(y_long, j)\n")) << without;
 }
 
 }  // namespace

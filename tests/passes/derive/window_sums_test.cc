@@ -315,10 +315,9 @@ TEST(WindowSums, AlongRowsTakeOneVectorAtATime) {
     const Tensor x = input("x", f32, {kWidth * step + 3 - step});
     const std::string text =
         derived(compute("y", {j}, reduce_max(b, x(int_constant(step) * j + b))));
-    // Masks of what is not side by side cost much: of less than a vector sums come one by one.
-    EXPECT_EQ(has(text, ".split(j, tile, lane, 8, predicate)\n"), step == 1) << text;
-    EXPECT_EQ(has(text, ".partition(tile)\n"), step == 1) << text;
-    EXPECT_EQ(has(text, "y_acc.compute_at(y_long, j)\n"), step > 1) << text;
+    EXPECT_TRUE(has(text, ".split(j, tile, lane, 8, predicate)\n")) << text;
+    EXPECT_TRUE(has(text, ".partition(tile)\n")) << text;
+    // Masks of what is not side by side cost much.
     EXPECT_EQ(has(text, "y_filled.split(j, tile, lane, 8, shift_inwards)\n"), step > 1) << text;
     EXPECT_TRUE(has(text, "y_acc.unroll(b)\n")) << text;
   }
