@@ -17,6 +17,7 @@
 #include "passes/derive/derive_shared_walk.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_sum_in_parts.h"
+#include "passes/derive/sums_across.h"
 #include "passes/derive/sums_of_maps.h"
 #include "passes/derive/window_sums.h"
 #include "passes/index/simplify_index.h"
@@ -371,6 +372,9 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
   if (has_sums_in_vectors(op, target)) {
     return derive_shared_sums({&op}, op, target, schedule);
+  }
+  if (const std::optional<size_t> across = lies_across(op, target)) {
+    return derive_sums_across(op, *across, target, schedule);
   }
   if (sums_few_steps(op, target)) return derive_shared_sums({&op}, op, target, schedule);
   if (has_sums_in_lanes(op, target)) {

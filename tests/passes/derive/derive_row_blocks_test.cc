@@ -243,6 +243,18 @@ TEST(DeriveRowBlocks, KeysOfFewRowsAreNotTurned) {
   }
 }
 
+// They would be read once, as they are where they lie.
+TEST(DeriveRowBlocks, KeysOfOneTileOfRowsAreNotTurned) {
+  const Target target = target_of("x86-64-v4", 1);
+  for (const int64_t rows : {8, 16}) {
+    const Graph graph = attention(12, rows, rows, 24);
+    const std::string text = derived(graph, target);
+    EXPECT_EQ(has(text, "_turned"), rows == 16) << text;
+    EXPECT_TRUE(has(text, "y.split(s, block, s, ")) << text;
+    EXPECT_TRUE(derives(graph, target, {}, 1e-4));
+  }
+}
+
 TEST(DeriveRowBlocks, ThreadsShareWhatIsOutsideOrTheBlocks) {
   EXPECT_TRUE(
       has(derived(attention(4, 128, 128, 64), target_of("x86-64-v3", 4)), "y.parallel(h)\n"));
