@@ -19,9 +19,11 @@
 //   columns                     reduction; else, where masks are, one vector with a mask
 //   (derive_dots)
 //   elementwise, data movement  vectors along the last axis, threads along the first; rows in
-//   (derive_pointwise)          blocks where an operand lies across them (transpose); loops cut at
-//                               the borders of what is joined, padded or masked, and of run-time
-//                               rows where neighbours are held at the ends
+//   (derive_pointwise)          blocks where an operand lies across them (transpose); across short
+//                               rows (transposed_tiles); loops cut at the borders of what is
+//                               joined, padded or masked, and of run-time rows where neighbours
+//                               are held at the ends; blocks of a few vectors of what neighbours
+//                               read together, x[i / 3] (repeated_reads)
 //   elementwise chain with two  in parts, over blocks that the first cache holds; behind a product
 //   series (exp, tanh)          of few columns, its tiles for a block of rows, then vectors
 //   (derive_series)             through all of these
@@ -73,6 +75,9 @@
 //   values that several read,   with each vector of the last that reads them
 //   outputs that are read
 //   (points_with_reader)
+//   sums of up to 16 steps      a sum in each lane, all steps unrolled; across the rows of the
+//   (derive_reduction,          result where operands lie so, and turned over when stored
+//   sums_across)
 //   any other reduction         accumulators in vectors along the last axis; what alone reads them,
 //   (derive_reduction)          at its own places, is computed while they are in registers (a
 //                               mean). Of a run-time length, where masks lack or vectors are long:
@@ -88,7 +93,8 @@
 //   (small_rows)
 //
 // Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
-// before it: pixels side by side, one vector for each colour. Where it has a run-time number of
+// before it: pixels side by side, one vector for each colour. Windows of neighbouring pixels take
+// pixels and colours as one row (merge_row_axes). Where it has a run-time number of
 // steps, elementwise operations have such loops besides, for one, two and three (specialize).
 // Planes of which each is computed otherwise, of the same values (colours that a matrix of numbers
 // mixes), are computed side by side. An axis by whose turns it is chosen what is computed (i % 2)
