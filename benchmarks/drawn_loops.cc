@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "benchmarks/drawer.h"
+#include "benchmarks/whole_number.h"
 #include "dsl/error.h"
 
 namespace emulsion::benchmarks {
@@ -277,14 +279,10 @@ const Kind& kind_named(const std::string& name) {
   return *kind;
 }
 
-// Of at most nine digits.
 int64_t number_of(const std::string& text, const std::string& name) {
-  constexpr size_t kMostDigits = 9;
-  const bool is_number =
-      !text.empty() && text.size() <= kMostDigits &&
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!is_number) fail("expected a kind, a seed and a number, as window/7.231, got {}", name);
-  return std::stoll(text);
+  const std::optional<int64_t> number = whole_number(text);
+  if (!number) fail("expected a kind, a seed and a number, as window/7.231, got {}", name);
+  return *number;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "benchmarks/nest_kernel.h"
 #include "benchmarks/peers/halide_peer.h"
 #include "benchmarks/timed_in_turns.h"
+#include "benchmarks/whole_number.h"
 #include "dsl/error.h"
 #include "dsl/target.h"
 #include "passes/pipeline.h"
@@ -82,12 +83,9 @@ std::optional<Measured> measure_program(const std::string& name, bool is_quick) 
 }
 
 int64_t number_of(const std::string& text) {
-  constexpr size_t kMostDigits = 18;
-  const bool is_number =
-      !text.empty() && text.size() <= kMostDigits &&
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!is_number) fail("expected a number, or the name of a program, got {}", text);
-  return std::stoll(text);
+  const std::optional<int64_t> number = whole_number(text);
+  if (!number) fail("expected a number, or the name of a program, got {}", text);
+  return *number;
 }
 
 std::vector<std::string> names_of(const std::vector<std::string>& arguments) {

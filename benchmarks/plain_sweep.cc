@@ -19,6 +19,7 @@
 #include "benchmarks/peers/halide_peer.h"
 #include "benchmarks/peers/plain_c.h"
 #include "benchmarks/timed_in_turns.h"
+#include "benchmarks/whole_number.h"
 #include "dsl/error.h"
 #include "dsl/files.h"
 #include "dsl/graph_text.h"
@@ -106,14 +107,6 @@ Measured measure_program(const Program& program, bool is_quick) {
   return {turns.row(), turns.ratio()};
 }
 
-std::optional<int64_t> number_of(const std::string& text) {
-  constexpr size_t kMostDigits = 9;
-  const bool is_number =
-      !text.empty() && text.size() <= kMostDigits &&
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return is_number ? std::optional<int64_t>(std::stoll(text)) : std::nullopt;
-}
-
 std::vector<Program> drawn(const std::vector<std::string>& names) {
   std::vector<Program> programs;
   for (const std::string& name : names) {
@@ -130,7 +123,7 @@ std::vector<Program> draw(const std::vector<std::string>& arguments) {
   const int64_t day = std::chrono::duration_cast<std::chrono::hours>(since).count() / kHoursOfDay;
   const auto number = [&](size_t at, int64_t otherwise) {
     if (at >= arguments.size()) return otherwise;
-    const std::optional<int64_t> value = number_of(arguments[at]);
+    const std::optional<int64_t> value = whole_number(arguments[at]);
     if (!value) fail("expected a number, a program by name or a file, got {}", arguments[at]);
     return *value;
   };
@@ -150,7 +143,7 @@ std::vector<Program> read_graphs(const std::vector<std::string>& arguments) {
       programs.push_back({argument, parse_graph(read_file("the graph", argument)), {}});
       continue;
     }
-    const std::optional<int64_t> value = number_of(argument.substr(equals + 1));
+    const std::optional<int64_t> value = whole_number(argument.substr(equals + 1));
     if (!value) fail("expected a run-time size and its value, as B=64, got {}", argument);
     sizes[argument.substr(0, equals)] = *value;
   }
@@ -165,7 +158,7 @@ std::vector<Program> read_graphs(const std::vector<std::string>& arguments) {
 }
 
 std::vector<Program> programs_of(const std::vector<std::string>& arguments) {
-  if (arguments.empty() || number_of(arguments[0])) return draw(arguments);
+  if (arguments.empty() || whole_number(arguments[0])) return draw(arguments);
   const std::vector<std::string> kinds = loop_kinds();
   const std::string kind = arguments[0].substr(0, arguments[0].find('/'));
   if (std::count(kinds.begin(), kinds.end(), kind) > 0) return drawn(arguments);
