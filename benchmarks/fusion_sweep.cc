@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "backends/interpreter/tensor_value.h"
 #include "benchmarks/drawn_programs.h"
 #include "benchmarks/nest_kernel.h"
 #include "benchmarks/peers/halide_peer.h"
@@ -39,23 +38,6 @@ constexpr char kArguments[] =
 constexpr double kNeverSlower = 0.97;  // of the unfused kernel's speed
 constexpr double kTolerance = 2e-4;    // exp() and the order of sums
 
-void compare(const std::string& name, const Call& fused, const Call& unfused,
-             const Values& values) {
-  unfused();
-  TensorValues expected;
-  for (const std::string& output : values->outputs) {
-    TensorValue& value = values->by_name.at(output);
-    expected.emplace(output, value);
-    fill_with_poison(&value);
-  }
-  fused();
-  for (const auto& [output, value] : expected) {
-    const auto difference =
-        first_difference(value, values->by_name.at(output), kTolerance, kTolerance);
-    if (difference) fail("{}: fused and unfused differ: {}{}", name, output, *difference);
-  }
-}
-
 struct Measured {
   Row row;
   double ratio;
@@ -74,7 +56,7 @@ std::optional<Measured> measure_program(const std::string& name, bool is_quick) 
   if (to_string(fused) == to_string(unfused)) return std::nullopt;
   const Values values = values_of(program.graph, program.sizes);
   const Call call = kernel_call(fused, values), other = kernel_call(unfused, values);
-  compare(name, call, other, values);
+  check_equal_outputs(name + ": unfused and fused", other, call, values, kTolerance);
   TimedInTurns turns(name, call, {"unfused", other, {}, kNeverSlower, {}});
   turns.measure(kFew, kShort);
   if (!is_quick && turns.ratio() < 1) turns.measure(kMany, kLong);

@@ -21,19 +21,8 @@ void add(Comparison one, HalideThreads threads, const Values& values, double tol
   one.prepare();
   for (const Contender& peer : one.peers) {
     announce(fmt::format("comparing {} with {}", one.name, peer.name));
-    peer.call();
-    TensorValues expected;
-    for (const std::string& name : values->outputs) {
-      TensorValue& output = values->by_name.at(name);
-      expected.emplace(name, output);
-      fill_with_poison(&output);
-    }
-    one.emulsion.call();
-    for (const auto& [name, value] : expected) {
-      const auto difference =
-          first_difference(value, values->by_name.at(name), tolerance, tolerance);
-      if (difference) fail("{} and {} differ: {}{}", one.name, peer.name, name, *difference);
-    }
+    check_equal_outputs(fmt::format("{} and {}", one.name, peer.name), peer.call, one.emulsion.call,
+                        values, tolerance);
   }
   all->push_back(std::move(one));
 }
@@ -71,6 +60,22 @@ Call kernel_call(const LoopNest& nest, const Values& values) {
     buffers[argument->name] = {value.dtype, value.shape, value.bytes.data()};
   }
   return [call = JitKernel(nest).bind(buffers), values, own] { call(); };
+}
+
+void check_equal_outputs(const std::string& both, const Call& one, const Call& other,
+                         const Values& values, double tolerance) {
+  one();
+  TensorValues expected;
+  for (const std::string& name : values->outputs) {
+    TensorValue& output = values->by_name.at(name);
+    expected.emplace(name, output);
+    fill_with_poison(&output);
+  }
+  other();
+  for (const auto& [name, value] : expected) {
+    const auto difference = first_difference(value, values->by_name.at(name), tolerance, tolerance);
+    if (difference) fail("{} differ: {}{}", both, name, *difference);
+  }
 }
 
 void add(Comparison one, const Values& values, std::vector<Comparison>* all) {

@@ -32,6 +32,11 @@ Values values_of(const Graph& graph, const SizeValues& sizes = {});
 // Compiled into this process. Weights are packed now, into `values` too.
 Call kernel_call(const LoopNest& nest, const Values& values);
 
+// Error: the two calls, which read and write `values`, compute different outputs; `both` says in
+// the message whose they are. `tolerance`: how far apart they may be, relative and absolute.
+void check_equal_outputs(const std::string& both, const Call& one, const Call& other,
+                         const Values& values, double tolerance);
+
 // Adds a comparison of calls that read and write `values`, on all threads. Error: its calls compute
 // different outputs.
 void add(Comparison one, const Values& values, std::vector<Comparison>* all);

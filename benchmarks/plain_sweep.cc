@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "backends/interpreter/tensor_value.h"
 #include "benchmarks/drawn_loops.h"
 #include "benchmarks/nest_kernel.h"
 #include "benchmarks/peers/halide_peer.h"
@@ -59,22 +58,12 @@ Call fastest_plain(const Program& program, const Call& emulsion, const Values& v
     source += plain_c(program.graph, order, names.back());
   }
   const CompiledC compiled(source);
-  emulsion();
-  TensorValues expected;
-  for (const std::string& output : values->outputs)
-    expected.emplace(output, values->by_name.at(output));
   std::optional<Call> fastest;
   double least = 0;
   for (const std::string& name : names) {
-    for (const std::string& output : values->outputs) fill_with_poison(&values->by_name.at(output));
     const Call call = compiled.call(name, program.graph, program.sizes, &values->by_name);
-    call();
-    for (const auto& [output, value] : expected) {
-      const auto difference =
-          first_difference(value, values->by_name.at(output), kTolerance, kTolerance);
-      if (difference)
-        fail("{}: plain C and Emulsion differ: {}{}", program.name, output, *difference);
-    }
+    check_equal_outputs(program.name + ": plain C and Emulsion", call, emulsion, values,
+                        kTolerance);
     constexpr int kTimes = 3;
     double seconds = processor_seconds(call, 1);
     constexpr double kShort = 1e-4;

@@ -12,7 +12,7 @@ namespace {
 
 namespace hi = Halide::Internal;
 
-// Of more bits than in two of the longest registers, shuffles are no faster than the lanes alone.
+// Two of the longest registers: one instruction shuffles no more.
 constexpr int64_t kMostBits = 1024;
 
 // How far each lane is behind the first element of all; nothing where that is no number.

@@ -13,7 +13,8 @@
 
 namespace emulsion {
 
-// To be run on vectors, before values are named.
+// To be run on vectors, behind transpose_rows(): columns of rows that lie near are loads of this
+// kind, too.
 Halide::Internal::Stmt shuffle_loads(const Halide::Internal::Stmt& statement);
 
 }  // namespace emulsion

@@ -72,7 +72,7 @@ bool steps_at_most(const Expr& read, const Axis& axis, int64_t elements) {
 std::optional<TransposedTile> tile_across_short_rows(const Op& op) {
   constexpr int64_t kMostOfRow = 1024;  // elements that each step of the axis stores
   constexpr int64_t kNear = 16, kManyRows = 64;
-  constexpr int64_t kFew = 4;  // of which a vector is hardly faster than each alone
+  constexpr int64_t kFew = 4;  // of such rows the axes before the last one count, too
   bool is_far = false;         // what a row of so few reads
   int64_t behind = 1;
   for (size_t i = op.axes.size(); i-- > 0; behind *= op.axes[i].extent().constant_term()) {

@@ -49,6 +49,7 @@ HALIDE_BESIDE = {
     "tests/backends/halide/evaluate_halide.h": "the same, in numbers",
     "tests/backends/halide/from_halide_test.cc": "programs in Halide's own words beside ours",
     "tests/backends/halide/halide_call_test.cc": "throws Halide's own exceptions",
+    "tests/backends/halide/vector_terms.h": "writes what passes over Halide's statements are given",
     "tests/backends/halide/vector_values.h": "reads what passes over Halide's statements make, in numbers",
     "tests/backends/runtime/make_test_kernels.cc": "async and extern stages, which no nest of ours has, meet our hooks",
     "tests/bazel/smoke_test.cc": "uses every library from outside once, so that a broken repository rule shows there",

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/backends/halide/vector_terms.h"
 #include "tests/backends/halide/vector_values.h"
 
 namespace emulsion {
@@ -16,12 +17,6 @@ namespace {
 
 namespace hi = Halide::Internal;
 using hi::Stmt;
-
-Halide::Expr number(const std::string& name) { return hi::Variable::make(Halide::Int(32), name); }
-Halide::Expr same(const Halide::Expr& e, int lanes) { return hi::Broadcast::make(e, lanes); }
-Halide::Expr ramp(const Halide::Expr& first, int step, int lanes) {
-  return hi::Ramp::make(first, step, lanes);
-}
 
 Halide::Expr load(const Halide::Expr& index, int bits = 32) {
   const int lanes = index.type().lanes();

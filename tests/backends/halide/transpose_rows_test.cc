@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/backends/halide/vector_terms.h"
 #include "tests/backends/halide/vector_values.h"
 
 namespace emulsion {
@@ -19,12 +20,6 @@ namespace {
 
 namespace hi = Halide::Internal;
 using hi::Stmt;
-
-Halide::Expr number(const std::string& name) { return hi::Variable::make(Halide::Int(32), name); }
-Halide::Expr same(const Halide::Expr& e, int lanes) { return hi::Broadcast::make(e, lanes); }
-Halide::Expr ramp(const Halide::Expr& first, int step, int lanes) {
-  return hi::Ramp::make(first, step, lanes);
-}
 
 struct Rows {
   int lanes = 16, bits = 32, columns = 9;
