@@ -40,6 +40,24 @@ std::optional<Distances> distances(const Halide::Expr& index, int bits) {
   return found;
 }
 
+// Where each element that is read is read by lanes one behind another: for each of them the first
+// lane behind; nothing where there are more than a few, or where an element is skipped. Of the
+// longest vectors alone, whose lanes a mask chooses as soon as they are loaded.
+std::vector<int> ends_of_runs(const Distances& near, int bits) {
+  constexpr int kMostRuns = 3, kLongest = 512;
+  const int lanes = static_cast<int>(near.of_lanes.size());
+  if (near.count > kMostRuns || lanes * bits < kLongest) return {};
+  std::vector<int> ends(static_cast<size_t>(near.count), 0);
+  int element = 0;
+  for (size_t lane = 0; lane < near.of_lanes.size(); ++lane) {
+    const int step = near.of_lanes[lane] - element;
+    if (step < 0 || step > 1) return {};
+    element += step;
+    ends[static_cast<size_t>(element)] = static_cast<int>(lane) + 1;
+  }
+  return ends;
+}
+
 class ShuffleLoads : public hi::IRMutator {
   using hi::IRMutator::visit;
 
@@ -50,12 +68,34 @@ class ShuffleLoads : public hi::IRMutator {
     if (!is_shuffled) return hi::IRMutator::visit(op);
     const auto near = distances(with_values(op->index), op->type.bits());
     if (!near) return hi::IRMutator::visit(op);
+    if (const std::vector<int> ends = ends_of_runs(*near, op->type.bits()); !ends.empty()) {
+      return chosen(*op, *near, ends);
+    }
     const Halide::Type type = op->type.with_lanes(near->count);
     const Halide::Expr loaded =
         hi::Load::make(type, op->name,
                        near->count == 1 ? near->first : hi::Ramp::make(near->first, 1, near->count),
                        op->image, op->param, hi::const_true(near->count), {});
     return hi::Shuffle::make({loaded}, near->of_lanes);
+  }
+
+  // Of a few elements each is loaded into all lanes, and the lanes are chosen by a mask that is a
+  // constant. LLVM makes lane by lane what shuffles a vector of two or three elements.
+  static Halide::Expr chosen(const hi::Load& load, const Distances& near,
+                             const std::vector<int>& ends) {
+    const int lanes = load.type.lanes();
+    const auto element = [&](size_t at) {
+      const Halide::Expr index = hi::simplify(near.first + static_cast<int>(at));
+      return hi::Broadcast::make(hi::Load::make(load.type.element_of(), load.name, index,
+                                                load.image, load.param, hi::const_true(), {}),
+                                 lanes);
+    };
+    Halide::Expr value = element(ends.size() - 1);
+    const Halide::Expr lane = hi::Ramp::make(0, 1, lanes);
+    for (size_t at = ends.size() - 1; at-- > 0;) {
+      value = hi::Select::make(lane < hi::Broadcast::make(ends[at], lanes), element(at), value);
+    }
+    return value;
   }
 
   // What vectors of the index have a name for.

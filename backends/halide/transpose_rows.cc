@@ -92,6 +92,10 @@ struct Columns {
   }
 };
 
+bool are_enough(const Columns& columns) {
+  return columns.most - columns.least >= kLeastColumns - 1;
+}
+
 // What is loaded under no condition, of rows that depend on no name of the statement: the copies of
 // an unrolled loop give one name to different rows.
 class FindColumns : public hi::IRVisitor {
@@ -145,7 +149,7 @@ class LoadParts : public hi::IRMutator {
     for (const Columns& columns : all_) {
       if (!columns.have(*load)) continue;
       const int64_t at = load->at.column - columns.least, all = columns.most - columns.least + 1;
-      if (at < 0 || at >= all || all < kLeastColumns) break;
+      if (at < 0 || at >= all || !are_enough(columns)) break;
       // Nothing is loaded outside of what is loaded anyway.
       const int64_t first = std::min(at / count * count, all - count);
       return column(parts_of_rows(*load, columns.least + first), static_cast<int>(at - first));
@@ -211,6 +215,47 @@ std::vector<Stmt> statements_of(const hi::Block* block) {
   return all;
 }
 
+// Without the names of scalar numbers that are nothing loaded: the copies of an unrolled loop name
+// the same row anew, and each names its own.
+class InlineNumbers : public hi::IRMutator {
+ private:
+  using hi::IRMutator::visit;
+
+  template <typename Let>
+  auto without_name(const Let* op) -> decltype(op->body) {
+    const Halide::Expr value = mutate(op->value);
+    const bool is_number = value.type() == Halide::Int(32) && !loads_or_calls(value);
+    if (!is_number) {
+      auto body = mutate(op->body);
+      return Let::make(op->name, value, body);
+    }
+    const hi::ScopedBinding<Halide::Expr> number(numbers_, op->name, value);
+    return mutate(op->body);
+  }
+  Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
+  Stmt visit(const hi::LetStmt* op) override { return without_name(op); }
+  Halide::Expr visit(const hi::Variable* op) override {
+    return numbers_.contains(op->name) ? numbers_.get(op->name) : op;
+  }
+
+  static bool loads_or_calls(const Halide::Expr& value) {
+    class Any : public hi::IRVisitor {
+     public:
+      bool any = false;
+
+     private:
+      using hi::IRVisitor::visit;
+      void visit(const hi::Load*) override { any = true; }
+      void visit(const hi::Call*) override { any = true; }
+    };
+    Any found;
+    value.accept(&found);
+    return found.any;
+  }
+
+  hi::Scope<Halide::Expr> numbers_;
+};
+
 class LoadRows : public hi::IRMutator {
  public:
   using hi::IRMutator::mutate;
@@ -224,9 +269,11 @@ class LoadRows : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   static Stmt of_straight(const Stmt& statement) {
+    const Stmt plain = InlineNumbers().mutate(statement);
     FindColumns columns;
-    statement.accept(&columns);
-    return columns.found.empty() ? statement : LoadParts(columns.found).mutate(statement);
+    plain.accept(&columns);
+    const bool any = std::any_of(columns.found.begin(), columns.found.end(), are_enough);
+    return any ? LoadParts(columns.found).mutate(plain) : statement;
   }
 
   // Statements one behind another without a loop are looked at together.

@@ -83,6 +83,25 @@ TEST(ShuffledLoads, OfAnotherOrder) {
   expect_one_load(store(load(same(number("n"), 12) - (lane % same(4, 12)) * same(2, 12))), 7);
 }
 
+// Of the longest vectors, each of up to three elements is loaded by itself, and no other.
+TEST(ShuffledLoads, OfAFewElementsOneBehindTheOther) {
+  const auto loads_of = [](const Halide::Expr& index, int bits) {
+    const Stmt before = store(load(index, bits)), after = shuffle_loads(before);
+    const VectorValues was = values_of(before), is = values_of(after);
+    EXPECT_EQ(is.stored, was.stored) << after;
+    EXPECT_EQ(is.loaded, was.loaded) << after;
+    return lanes_of_loads(after);
+  };
+  const Halide::Expr lane = ramp(0, 1, 16), row = same(number("r"), 16);
+  using Lanes = std::vector<int>;
+  EXPECT_EQ(loads_of(row + lane / same(10, 16), 32), (Lanes{1, 1}));
+  EXPECT_EQ(loads_of((lane + same(4, 16)) / same(9, 16), 32), (Lanes{1, 1, 1}));
+  EXPECT_EQ(loads_of(row + lane / same(5, 16), 32), (Lanes{4})) << "four elements";
+  EXPECT_EQ(loads_of(row + lane / same(10, 16), 16), (Lanes{2})) << "half a vector";
+  EXPECT_EQ(loads_of(row + lane % same(2, 16), 32), (Lanes{2})) << "by turns";
+  EXPECT_EQ(loads_of(same(1, 16) - lane / same(8, 16), 32), (Lanes{2})) << "backwards";
+}
+
 TEST(ShuffledLoads, OfOneElement) {
   expect_one_load(store(load(ramp(0, 1, 4) / same(4, 4) + same(number("r"), 4))), 1);
 }

@@ -206,6 +206,33 @@ TEST(TransposeRows, NotOfOtherLoads) {
   EXPECT_TRUE(is_left(hi::Block::make(anywhere)));
 }
 
+// The copies of an unrolled loop name the same row anew, for a statement or within its value.
+TEST(TransposeRows, OfOneRowUnderSeveralNames) {
+  const Rows rows;
+  std::vector<Stmt> statements, values;
+  for (int i = 0; i < 9; ++i) {
+    const std::string name = "t" + std::to_string(i);
+    const Halide::Expr row = hi::Min::make(number("r"), number("n") - 8);
+    const Halide::Expr load = rows.load(rows.places(number(name), i));
+    statements.push_back(hi::LetStmt::make(name, row, rows.store(load, i)));
+    values.push_back(rows.store(hi::Let::make(name, row, load), i));
+  }
+  expect_parts(hi::Block::make(statements), 4);
+  EXPECT_EQ(accesses_of(transpose_rows(hi::Block::make(values))).most_loaded, 4);
+}
+
+// A name of what is loaded is left: what is stored in between may change it.
+TEST(TransposeRows, NotOfRowsThatAreLoaded) {
+  const Rows rows;
+  std::vector<Stmt> named;
+  for (int i = 0; i < 9; ++i) {
+    const Halide::Expr row = hi::Load::make(Halide::Int(32), "at", 0, {}, {}, hi::const_true(), {});
+    named.push_back(
+        hi::LetStmt::make("t", row, rows.store(rows.load(rows.places(number("t"), i)), i)));
+  }
+  EXPECT_TRUE(is_left(hi::Block::make(named)));
+}
+
 // What may not run, or not for these rows, tells nothing.
 TEST(TransposeRows, NotOfWhatAConditionLoads) {
   const Rows rows;
