@@ -41,12 +41,22 @@ void record_size(ExprOp op, const std::string& size, int64_t number, SizeFacts* 
   }
 }
 
+// coefficient * size + more <op> number: 12 * B >= 13 says B >= 2.
+void record_multiple(ExprOp op, const Extent& sum, int64_t number, SizeFacts* facts) {
+  if (op != ExprOp::ge && op != ExprOp::gt) return;
+  if (!is_sum_of_sizes(sum) || sum.coefficients().size() != 1) return;
+  const auto& [size, coefficient] = *sum.coefficients().begin();
+  const int64_t least = number - sum.constant_term() + (op == ExprOp::gt ? 1 : 0);
+  if (least > 0) record_size(ExprOp::ge, size, (least - 1) / coefficient + 1, facts);
+}
+
 // value <op> number
 void record_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* facts) {
   if (op == ExprOp::eq) record_divisor(value, number, facts);
   const std::optional<Extent> sum = as_extent(value);
   if (!sum) return;
   record_bound(op, *sum, number, facts);
+  record_multiple(op, *sum, number, facts);
   if (is_what_is_left_of_a_size(*sum)) {
     const std::string& size = sum->coefficients().begin()->first;
     record_size(op, size, number - sum->constant_term(), facts);

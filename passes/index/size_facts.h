@@ -18,7 +18,7 @@ namespace emulsion {
 
 struct SizeFacts {
   std::map<std::string, int64_t> values;    // B == 4, B - 2 == 2
-  std::map<std::string, int64_t> least;     // B >= 16, B > 15
+  std::map<std::string, int64_t> least;     // B >= 16, B > 15, 2 * B >= 31
   std::map<std::string, int64_t> most;      // B <= 4, B < 5, B == 4
   std::map<std::string, int64_t> divisors;  // B % 8 == 0
   std::vector<Extent> not_negative;         // 2 * B + C >= 16: 2*B + C - 16; of sums alone

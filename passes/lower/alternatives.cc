@@ -54,19 +54,27 @@ class CaseReads {
     }
   }
 
-  // A stage in whose loops something is computed that every case has is itself in every case.
+  // A stage in whose loops something is computed that every case has is itself in every case. What
+  // no case reads is there with the stage in whose loops it is, and says nothing.
   void record(std::map<StageId, PartOfCases>* parts) {
     for (size_t before = 0;; before = whole_.size()) {
       std::map<StageId, PartOfCases> found = find();
       for (StageId id = 0; id < nest_.stages.size(); ++id) {
         const std::optional<LoopLevel>& place = nest_.stages[id].compute_at;
-        if (place && found.count(place->stage) && !found.count(id)) whole_.insert(place->stage);
+        if (place && found.count(place->stage) && !found.count(id) && is_read(id)) {
+          whole_.insert(place->stage);
+        }
       }
       if (whole_.size() == before) return parts->merge(found);
     }
   }
 
  private:
+  bool is_read(StageId id) const {
+    return std::any_of(read_in_.begin(), read_in_.end(),
+                       [&](const std::set<StageId>& read) { return read.count(id) > 0; });
+  }
+
   std::map<StageId, PartOfCases> find() {
     std::map<StageId, PartOfCases> found;
     apart_.clear();

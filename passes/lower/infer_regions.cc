@@ -145,11 +145,10 @@ class Inferrer {
   // The values of an expression over loop variables, some of which are fixed.
   std::optional<Interval> indices_around(const Expr& index,
                                          const std::set<std::string>& fixed) const {
-    return interval_of(simplify_index(index),
-                       [&](const std::string& variable) -> std::optional<Range> {
-                         if (fixed.count(variable)) return std::nullopt;
-                         return range_of(variable);
-                       });
+    return interval_of(simplified(index), [&](const std::string& variable) -> std::optional<Range> {
+      if (fixed.count(variable)) return std::nullopt;
+      return range_of(variable);
+    });
   }
 
   void check_needed_inside(StageId id, size_t d, const Interval& part,

@@ -56,7 +56,8 @@ NestPlan plan_nest(const Graph& graph, const Schedule& schedule) {
   const ScheduleLoops loops = replay(graph, schedule);  // every directive names what is there
   WrittenNest written = apply_structure(stages_of(graph), schedule, loops);
   // Once what is computed inline is part of its readers.
-  return apply_directives(merge_fused_axes(with_narrow_values(std::move(written))), loops.after);
+  return apply_directives(merge_fused_axes(with_narrow_values(std::move(written)), loops.after),
+                          loops.after);
 }
 
 // Arguments, then constants, then internal ones.

@@ -101,7 +101,7 @@ bool reads_at_loop(const Expr& read, const std::vector<Axis>& axes, const FusedF
 
 class Merger {
  public:
-  explicit Merger(WrittenNest nest) : nest_(std::move(nest)) {}
+  Merger(WrittenNest nest, const LoopsOfStages& order) : nest_(std::move(nest)), order_(order) {}
 
   WrittenNest merge() {
     for (const WrittenStage& plan : nest_.stages) {
@@ -141,8 +141,8 @@ class Merger {
   }
 
  private:
-  // Whether it is computed at a part of a loop that is fused so: elsewhere a part of it ends where
-  // an axis does, and rows that lie in it whole are told by their axes.
+  // Whether it is computed at a part of a loop that is fused so, or inside of one: elsewhere a part
+  // of it ends where an axis does, and rows that lie in it whole are told by their axes.
   bool is_computed_inside(const WrittenStage& plan) const {
     const Directive* place = plan.find_directive(DirectiveKind::compute_at);
     const auto loop = place != nullptr ? loops_.find(place->target) : loops_.end();
@@ -153,7 +153,12 @@ class Merger {
         made.insert({d.axes[1], d.axes[2]});
       }
     }
-    return made.count(place->axes[0]) > 0;
+    const std::vector<std::vector<ScheduledLoop>> cases = order_.at(place->target).all_cases();
+    for (const ScheduledLoop& around : cases.front()) {
+      if (made.count(around.name) > 0) return true;
+      if (around.name == place->axes[0]) return false;
+    }
+    return false;
   }
 
   // Loops of several stages are made of the same axes.
@@ -229,6 +234,7 @@ class Merger {
   }
 
   WrittenNest nest_;
+  const LoopsOfStages& order_;               // after the whole schedule
   std::map<std::string, FusedFirst> loops_;  // of stages
   std::map<std::string, const WrittenStage*> stages_;
   std::map<std::string, std::vector<const Stage*>> readers_;  // of buffers and stages
@@ -237,6 +243,8 @@ class Merger {
 
 }  // namespace
 
-WrittenNest merge_fused_axes(WrittenNest nest) { return Merger(std::move(nest)).merge(); }
+WrittenNest merge_fused_axes(WrittenNest nest, const LoopsOfStages& loops) {
+  return Merger(std::move(nest), loops).merge();
+}
 
 }  // namespace emulsion

@@ -252,8 +252,9 @@ void check_carried(const WrittenStage& plan, const Directive& d, LoopKind kind);
 
 // Of a stage that is computed at a part of a loop over neighbouring axes (fuse), such axes of its
 // own are one axis, where all that reads it goes through them as one, too: for i: for j of m[i, j]
-// is for ij of m[ij]. The same values; a part of that loop is one part of the storage.
-WrittenNest merge_fused_axes(WrittenNest nest);
+// is for ij of m[ij]. The same values; a part of that loop is one part of the storage. `loops`: of
+// each stage after the whole schedule.
+WrittenNest merge_fused_axes(WrittenNest nest, const LoopsOfStages& loops);
 
 // The directives on loops, their kinds, places and memories. Checks each as it comes. `loops`: of
 // each stage after the whole schedule.

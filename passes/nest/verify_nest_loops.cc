@@ -351,7 +351,19 @@ class LoopsVerifier : public ContextVisitor {
         runs[i] |= found[i];
       }
     }
-    if (uop.body.defined()) verify_body(uop, stage, runs, &here->table);
+    if (!uop.body.defined()) return;
+    restrict_to_domain(uop, stage, here, &runs);
+    verify_body(uop, stage, runs, &here->table);
+  }
+
+  // What is computed beyond the domain is read by nobody: a piece of a loop may take it for what is
+  // at the last place inside, as of select(i == W - 1, ..).
+  static void restrict_to_domain(const UopNode& uop, const Stage& stage, LoopSamples* here,
+                                 PointMask* runs) {
+    for (size_t d = 0; d < stage.axes.size(); ++d) {
+      const Expr is_inside = uop.point[d] < extent_value(stage.axes[d].extent());
+      restrict_to(here->table.values(is_inside, here->runs), runs);
+    }
   }
 
   // Where it is not of a row beyond the domain, which a vector across rows may leave out.

@@ -23,6 +23,7 @@ namespace {
 using Point = std::vector<int64_t>;
 
 constexpr int64_t kMostSteps = 256;      // of a loop around the parts
+constexpr int64_t kMostOfAll = 4096;     // of all of these
 constexpr int64_t kMostElements = 4096;  // of what is stored
 
 const WindowNode* part_of(const Node& node) {
@@ -83,14 +84,17 @@ class StageParts : public ValueVisitor {
     const auto [is_around, has_readers] = inside(*loop.body);
     if (!is_around && !has_readers) return;
     const int64_t min = value_of(loop.min), extent = value_of(loop.extent);
-    const bool all = is_around && extent <= kMostSteps;
+    const bool all = is_around && extent <= kMostSteps && steps_around_ * extent <= kMostOfAll;
     if (is_around && !all) takes_all_steps_ = false;
     if (is_around) ++loops_around_;
+    const int64_t steps_outside = steps_around_;
+    if (all) steps_around_ *= extent;
     for (int64_t i = 0; i < extent; i += all ? 1 : std::max<int64_t>(extent - 1, 1)) {
       if (is_around) part_.reset();
       walk_at(loop, min + i);
     }
     if (is_around) --loops_around_;
+    steps_around_ = steps_outside;
   }
 
   void visit_window(const WindowNode& window) override {
@@ -160,8 +164,9 @@ class StageParts : public ValueVisitor {
   std::unordered_map<const Node*, Inside> inside_;  // of the bodies of loops
   Box domain_;
   std::vector<Box> parts_;
-  std::optional<Box> part_;  // of the step at hand
-  int loops_around_ = 0;     // of the loops around parts, those around the node at hand
+  std::optional<Box> part_;   // of the step at hand
+  int loops_around_ = 0;      // of the loops around parts, those around the node at hand
+  int64_t steps_around_ = 1;  // of those of them that take all their steps
   bool takes_all_steps_ = true;
 };
 

@@ -37,13 +37,27 @@ TEST(SizeFacts, LowerBoundsOfSumsAndMultiples) {
   EXPECT_EQ(facts_of(16 <= 2 * B + C).lower_bound(b * 2 + c), 16);
   EXPECT_EQ(facts_of(16 < B + C).lower_bound(b * 2 + c), 17) << "and one B more";
   EXPECT_EQ(facts_of(2 * B + 1 >= 2341).lower_bound(b * 14 + 7), 7 * 2341);
-  EXPECT_EQ(facts_of(2 * B + 1 >= 2341).lower_bound(b * 7), 7020) << "three times, and one B more";
+  EXPECT_EQ(facts_of(2 * B + 1 >= 2341).lower_bound(b * 7), 7 * 1170) << "B is at least 1170";
+  EXPECT_EQ(facts_of(2 * B + C >= 2341).lower_bound(b * 7 + c * 3), 3 * 2341) << "and one B more";
   EXPECT_EQ(facts_of(2 * B + C >= 16).lower_bound(b), 0) << "not once";
   EXPECT_EQ(facts_of(2 * B >= 16 && C >= 3).lower_bound(b * 2), 16);
   EXPECT_EQ(facts_of(B + C >= 16).lower_bound(b), 0) << "C may be all of it";
   EXPECT_EQ(facts_of(B + C <= 16).lower_bound(b + c), 0);
   EXPECT_EQ(facts_of(B + C != 16).lower_bound(b + c), 0);
   EXPECT_EQ(facts_of(B + C >= 16 || B >= 1).lower_bound(b + c), 0);
+}
+
+// A row of 12 elements that has one has all of them.
+TEST(SizeFacts, AMultipleOfASizeSaysWhatTheSizeIsAtLeast) {
+  EXPECT_EQ(facts_of(12 * B >= 1).lower_bound(b * 12), 12);
+  EXPECT_EQ(facts_of(12 * B > 12).lower_bound(b), 2);
+  EXPECT_EQ(facts_of(Expr(13) <= 12 * B).least.at("B"), 2);
+  EXPECT_EQ(facts_of(12 * B + 5 >= 18).lower_bound(b), 2);
+  EXPECT_EQ(facts_of(12 * B + 5 >= 5).lower_bound(b), 0);
+  EXPECT_EQ(facts_of(12 * B <= 12).upper_bound(b), std::nullopt) << "12 * B may leave i32";
+  EXPECT_EQ(facts_of(12 * B - 13 >= 0).lower_bound(b), 2) << "and B = 0 is less";
+  EXPECT_EQ(facts_of(12 * B + C >= 12).lower_bound(b), 0) << "C may be all of it";
+  EXPECT_EQ(facts_of(12 * B == 12).lower_bound(b), 0) << "nothing is concluded";
 }
 
 // What is taken away from a size leaves i32 nowhere.
