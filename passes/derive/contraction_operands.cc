@@ -27,6 +27,15 @@ int64_t odd_lines(const Extent& elements, DType dtype) {
   return line * (lines % 2 == 0 ? lines + 1 : lines);
 }
 
+// Of less than a vector or two, in which each step would wait for the one before it: a reduction
+// adds up several rows of `b` at a time (derive_few_columns.h).
+bool is_one_row_of_few_columns(const Op& op, const Contraction& c) {
+  constexpr int64_t kMostBytes = 64;
+  if (!c.row_axes.empty() || !c.batch_axes.empty() || c.column_axes.size() != 1) return false;
+  const int64_t columns = op.axes.back().extent().as_constant().value_or(kMostBytes);
+  return columns * size_in_bytes(op.dtype) < kMostBytes && is_along(c.b, op.axes.back());
+}
+
 }  // namespace
 
 std::optional<Contraction> match_tiles(const Op& op) {
@@ -47,6 +56,7 @@ bool has_register_tiles(const Op& op) {
   const std::optional<Contraction> c = match_tiles(op);
   // Windows of one weight each have no rows that share what is read along the columns.
   if (c && c->row_axes.empty() && reads_windows(op, c->b)) return false;
+  if (c && is_one_row_of_few_columns(op, *c)) return false;
   return c && !c->divides && !c->column_axes.empty() &&
          op.axes.back().name() == c->column_axes.back() && !sums_up_pixels(op);
 }

@@ -21,6 +21,7 @@ bool sums_few_columns(const Op& op, const Target& target);
 //   for r: vectorized c: y[c] += x[r, c]
 //     ->  for r: unrolled row: vectorized c: rows[c, row] += x[r * 4 + row, c]
 //         unrolled row: vectorized c: y[c] += rows[c, row]
+// Where a row is no whole vectors, vectors go through several rows, as these lie in memory.
 // Returns the stage that goes through the rows.
 std::string derive_few_columns(const Op& op, const Target& target, Schedule* schedule);
 

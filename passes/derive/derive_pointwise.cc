@@ -338,6 +338,14 @@ void share_rows(const Op& op, const Axis& row, StageSchedule* stage) {
   stage->split(row, task, row, kRowsOfTask, Tail::guard).parallel(task);
 }
 
+// Whether blocks of vectors go along the row, of which the last one has masks however long it is.
+bool is_in_repeats(const Points& points, const Target& target) {
+  const Op& op = points.op;
+  return !points.planes && !crosses(op, target) && borders_by_axis(op).empty() &&
+         (!reads_apart(op) || parts_at_a_time(op, op.axes.back(), target) == 1) &&
+         vector_axis(op, target) + 1 == op.axes.size() && block_of_repeats(op, target) > 0;
+}
+
 // The loops where a condition over run-time sizes holds.
 void derive_where(const Expr& condition, const Points& points, const Target& target, Length length,
                   StageSchedule* stage) {
@@ -389,8 +397,9 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
   };
   const Expr length = extent_value(along.extent());
   const Expr any = condition.defined() ? condition : has_elements(op);
-  const bool fills = needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
-                     has_straddling_vectors(points, target);
+  const bool fills = !is_in_repeats(points, target) &&
+                     (needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
+                      has_straddling_vectors(points, target));
   const std::vector<Extent> turns =
       points.planes ? std::vector<Extent>() : turns_to_cut_at(op, target);
   const std::optional<Expr> enough = wakes_threads(op, target)

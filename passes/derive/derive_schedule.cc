@@ -53,6 +53,10 @@ void derive_points_as_they_are(const Op& group, const Target& target, Schedule* 
     few->fuse(&stage);
     return derive_pointwise(few->view, target, schedule);
   }
+  if (const std::optional<MergedAxes> rows = merge_short_rows(*whole, target)) {
+    rows->fuse(&stage);
+    return derive_pointwise(rows->view, target, schedule);
+  }
   const std::optional<PeriodicChoices> turns = split_periods(*whole, target);
   if (!turns) return derive_pointwise(*whole, target, schedule);
   turns->split(&stage);
@@ -192,14 +196,6 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     return derive_sums_and_result(*contraction, *result, target, options, schedule);
   }
   derive_points(group, target, schedule);
-}
-
-std::vector<const Op*> with_values(std::vector<const Op*> sums, const ValuesInSums& values) {
-  for (const Op*& op : sums) {
-    const auto computes = values.readers.find(op);
-    if (computes != values.readers.end()) op = computes->second.get();
-  }
-  return sums;
 }
 
 // What computes the values that it reads, and these inline.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/repeated_reads.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/index/simplify_index.h"
 
@@ -219,6 +220,57 @@ std::optional<MergedAxes> merge_few_elements(const Op& op, const Target& target)
   result.view.shape.clear();
   for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
   return result;
+}
+
+namespace {
+
+// Whether no index but a plain one is made of the axes, and which of them there is one of.
+enum class ReadsOfRows : uint8_t { none, all, last, before_last, others };
+ReadsOfRows reads_of_rows(const Expr& read, const Axes& axes) {
+  if (!mentions_any(read, axes)) return ReadsOfRows::none;
+  if (walks(read, axes)) return ReadsOfRows::all;
+  std::optional<std::string> found;
+  for (const Expr& index : read->args) {
+    if (!mentions_any(index, axes)) continue;
+    if (index->op != ExprOp::axis || found) return ReadsOfRows::others;
+    found = index->name;
+  }
+  if (*found == axes.back().name()) return ReadsOfRows::last;
+  return axes.size() == 2 ? ReadsOfRows::before_last : ReadsOfRows::others;
+}
+
+bool all_are_of_rows(const Expr& body, const Axes& axes, bool* any_walks) {
+  if (body->op == ExprOp::axis) return !mentions_any(body, axes);
+  if (body->op == ExprOp::read) {
+    const ReadsOfRows reads = reads_of_rows(body, axes);
+    *any_walks = *any_walks || reads == ReadsOfRows::all;
+    return reads != ReadsOfRows::others;
+  }
+  return std::all_of(body->args.begin(), body->args.end(),
+                     [&](const Expr& arg) { return all_are_of_rows(arg, axes, any_walks); });
+}
+
+}  // namespace
+
+std::optional<MergedAxes> merge_short_rows(const Op& op, const Target& target) {
+  constexpr int64_t kLeastLanes = 4, kLeast = 5, kMost = 14;  // fewer are pixels
+  const int64_t lanes = value_lanes(op, target);
+  if (op.kind != OpKind::compute || op.axes.size() < 2 || lanes < kLeastLanes) return std::nullopt;
+  if (vector_axis(op, target) + 1 != op.axes.size()) return std::nullopt;  // pixels
+  const int64_t columns = op.axes.back().extent().as_constant().value_or(0);
+  if (columns < kLeast || columns > kMost) return std::nullopt;
+  size_t count = 1;
+  while (count < op.axes.size() && may_be_inner(op.axes[op.axes.size() - count])) {
+    bool any_walks = false;
+    if (!all_are_of_rows(op.body, last_of(op.axes, count + 1), &any_walks) || !any_walks) break;
+    ++count;
+  }
+  if (count < 2) return std::nullopt;
+  MergedAxes result = merge(op, &Op::axes, count);
+  result.view.shape.clear();
+  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
+  return block_of_repeats(result.view, target) > 0 ? std::optional(std::move(result))
+                                                   : std::nullopt;
 }
 
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target) {

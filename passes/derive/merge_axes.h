@@ -39,6 +39,12 @@ std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const T
 //
 //   y[n, i, j] = x[n, i, j] * scale[i]  as  y'[n, ij] = x'[n, ij] * scale[ij / 3]
 std::optional<MergedAxes> merge_few_elements(const Op& op, const Target& target);
+// The last axes of a result whose rows are a little longer or shorter than vectors, where a read
+// has all of them as they lie in memory, or the last one alone, or the one before it: after a few
+// vectors of the merged axis the same places of a row come again (repeated_reads.h).
+//
+//   y[i, j] = x[i, j] * w[j] + b[i]  as  y'[ij] = x'[ij] * w[ij % 5] + b[ij / 5]
+std::optional<MergedAxes> merge_short_rows(const Op& op, const Target& target);
 // The last two axes of a reduction's results.
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target);
 // The last reduction axes of what is summed up; else as above.

@@ -10,7 +10,7 @@
 namespace emulsion {
 
 int64_t block_of_repeats(const Op& op, const Target& target) {
-  constexpr int64_t kMostSteps = 8;  // vectors of a block
+  constexpr int64_t kMostSteps = 15, kMostVectors = 15;  // of a block
   const Axis& along = op.axes.back();
   int64_t steps = 1;
   visit(op.body, [&](const Expr& read) {
@@ -26,7 +26,7 @@ int64_t block_of_repeats(const Op& op, const Target& target) {
     }
   });
   const int64_t lanes = value_lanes(op, target), block = std::lcm(lanes, steps);
-  if (steps > kMostSteps || block == lanes) return 0;
+  if (steps > kMostSteps || block == lanes || block > kMostVectors * lanes) return 0;
   if (along.extent().as_constant().value_or(2 * block) < 2 * block) return 0;
   return block;
 }

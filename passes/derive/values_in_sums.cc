@@ -166,6 +166,14 @@ void add_computed(const ValuesInSums& values, const Graph& grouped,
   }
 }
 
+std::vector<const Op*> with_values(std::vector<const Op*> operations, const ValuesInSums& values) {
+  for (const Op*& op : operations) {
+    const auto computes = values.readers.find(op);
+    if (computes != values.readers.end()) op = computes->second.get();
+  }
+  return operations;
+}
+
 ValuesInSums values_in_sums(const Graph& grouped, const Target& target,
                             const std::unordered_set<const Op*>& done,
                             const std::function<bool(const Op& value)>& wanted) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "dsl/graph.h"
 #include "dsl/target.h"
@@ -29,6 +30,9 @@ struct ValuesInSums {
 // Adds the values, and what computes them.
 void add_computed(const ValuesInSums& values, const Graph& grouped,
                   std::unordered_set<const Op*>* done);
+
+// The same operations; in the place of one that computes values, what it computes.
+std::vector<const Op*> with_values(std::vector<const Op*> operations, const ValuesInSums& values);
 
 // Those of a graph as read_through() gave it, in which the operations in `done` have loops already.
 // Sums that wait in registers may compute them. `wanted` is asked of each value that could be.

@@ -75,8 +75,8 @@ TEST(EmitNest, DerivedSchedulesAreWhatTheNestSays) {
   EXPECT_GE(total.uops, 140);
   EXPECT_GE(total.allocs, 45);
   EXPECT_EQ(total.unreached, 0);
-  // Of a transpose and of a permutation of B rows, B steps where branches say that B is 0.
-  EXPECT_LE(total.dead, 2);
+  // Of a transpose, a permutation and rows of seven: steps where branches say that B is 0.
+  EXPECT_LE(total.dead, 3);
 }
 
 std::string statement_of(const LoopNest& nest) {

@@ -49,6 +49,31 @@ TEST(CanPack, NotInputsNorRunTimeColumns) {
   EXPECT_FALSE(can_pack(columns_of(compute("y", {m, many}, sum(k, x()(m, k) * w(k, many)))), "n"));
 }
 
+// One row of a few columns is a reduction: several rows of w at a time.
+TEST(HasRegisterTiles, NotOneRowOfFewColumns) {
+  const auto has_tiles = [](int64_t columns, DType type, bool across) {
+    const Axis j("j", columns);
+    const Tensor v = input("v", type, {32});
+    const Tensor w = weight("w", type, across ? Shape{columns, 32} : Shape{32, columns});
+    return has_register_tiles(*compute("y", {j}, sum(k, v(k) * (across ? w(j, k) : w(k, j)))).op());
+  };
+  EXPECT_FALSE(has_tiles(3, f32, false));
+  EXPECT_FALSE(has_tiles(15, f32, false));
+  EXPECT_FALSE(has_tiles(7, f64, false));
+  EXPECT_TRUE(has_tiles(16, f32, false)) << "a vector";
+  EXPECT_TRUE(has_tiles(8, f64, false));
+  EXPECT_TRUE(has_tiles(10, f32, true)) << "along the sum";
+  const Axis j("j", 10), one("m", 1), many("n", Extent::size("N"));
+  const Tensor w = weight("w", f32, {32, 10});
+  EXPECT_TRUE(has_register_tiles(*compute("y", {m, j}, sum(k, x()(m, k) * w(k, j))).op()));
+  EXPECT_TRUE(has_register_tiles(
+      *compute("y", {one, j}, sum(k, input("v", f32, {1, 32})(one, k) * w(k, j))).op()))
+      << "of a batch of one";
+  const Tensor wide = weight("w", f32, {32, Extent::size("N")});
+  EXPECT_TRUE(has_register_tiles(
+      *compute("y", {many}, sum(k, input("v", f32, {32})(k) * wide(k, many))).op()));
+}
+
 TEST(TransposesAWeight, APermutationOfAllAxesAndNothingElse) {
   const Tensor w = weight("w", f32, {64, 32});
   EXPECT_TRUE(transposes_a_weight(*transpose(w).op()));

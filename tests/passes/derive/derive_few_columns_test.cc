@@ -40,12 +40,33 @@ TEST(DeriveFewColumns, OfOneVectorFourRowsAtATime) {
 }
 
 TEST(DeriveFewColumns, OfSeveralVectorsTwoRows) {
-  for (const int64_t columns : {10, 16, 24, 31}) {
+  for (const int64_t columns : {16, 24, 31}) {
     const std::string text = text_of(sum_of_columns(100, columns), kV3);
     EXPECT_NE(text.find("s.split(r0, r0, row, 2)\n"), std::string::npos) << text;
     EXPECT_EQ(text.find("partition"), std::string::npos) << "2 divides 100";
   }
-  EXPECT_NE(text_of(sum_of_columns(99, 10), kV3).find("s_rows.partition(r0)\n"), std::string::npos);
+  EXPECT_NE(text_of(sum_of_columns(99, 16), kV3).find("s_rows.partition(r0)\n"), std::string::npos);
+}
+
+// As they lie in memory: of 16 rows of three, six whole vectors.
+TEST(DeriveFewColumns, OfNoWholeVectorsARowBehindTheOther) {
+  EXPECT_EQ(text_of(sum_of_columns(kRows, 3), kV3),
+            "emulsion schedule 1\ns.split(r0, r0, row, 16)\ns.rfactor(row, s_rows)\n"
+            "s.reorder(i1, row)\ns.vectorize(i1)\ns.unroll(row)\n"
+            "s_rows.reorder(i1, row, r0)\ns_rows.reorder_storage(i1, row)\n"
+            "s_rows.fuse(row, i1, lane)\ns_rows.split(lane, lane, lane_v, 8)\n"
+            "s_rows.vectorize(lane_v)\ns_rows.unroll(lane)\n"
+            "s_rows.partition(r0)\ns_rows.store_in(registers)\n");
+  const auto has_rows = [](const Tensor& y, const Target& target, int rows) {
+    const std::string text = text_of(y, target);
+    EXPECT_NE(text.find("s_rows.fuse(row, i1, lane)\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("r0, row, " + std::to_string(rows) + ")\n"), std::string::npos) << text;
+  };
+  has_rows(sum_of_columns(kRows, 2), kV3, 16);
+  has_rows(sum_of_columns(kRows, 10), kV3, 4);
+  has_rows(sum_of_columns(kRows, 12), kV4, 8);
+  has_rows(sum_of_columns(kRows, 5, f64), kV3, 4);
+  has_rows(sum_of_columns(20, 2), kV4, 8);
 }
 
 TEST(DeriveFewColumns, WhatFollowsReadsThem) {
@@ -54,6 +75,7 @@ TEST(DeriveFewColumns, WhatFollowsReadsThem) {
 }
 
 TEST(DeriveFewColumns, OfOneRowOfResults) {
+  EXPECT_TRUE(is_few(sum_of_columns(kRows, 2)));
   EXPECT_TRUE(is_few(sum_of_columns(kRows, 4)));
   EXPECT_TRUE(is_few(sum_of_columns(16, 10)));
   EXPECT_TRUE(is_few(sum_of_columns(kRows, 24)));
@@ -65,7 +87,7 @@ TEST(DeriveFewColumns, OfOneRowOfResults) {
 }
 
 TEST(DeriveFewColumns, NotOfOthers) {
-  EXPECT_FALSE(is_few(sum_of_columns(kRows, 3))) << "no vector";
+  EXPECT_FALSE(is_few(sum_of_columns(kRows, 1))) << "no columns";
   EXPECT_FALSE(is_few(sum_of_columns(15, 10))) << "few rows";
   EXPECT_FALSE(is_few(sum_of_columns(kRows, 32))) << "four full vectors wait for nothing";
   EXPECT_FALSE(is_few(sum_of_columns(kRows, 33)));
@@ -79,13 +101,14 @@ TEST(DeriveFewColumns, NotOfOthers) {
 TEST(DeriveFewColumns, ComputesTheSums) {
   for (const char* level : {"x86-64-v2,cores=1", "x86-64-v3,cores=2", "x86-64-v4,cores=1"}) {
     const Target target = Target::parse(level);
-    for (const int64_t columns : {4, 5, 9, 16, 20, 31, 50}) {
+    for (const int64_t columns : {2, 3, 4, 5, 9, 16, 20, 31, 50}) {
       EXPECT_TRUE(derives(sum_of_columns(kRows, columns), target, {0, 1, 3, 4, 5, 17})) << level;
       EXPECT_TRUE(derives(sum_of_columns(kRows, columns, i32), target, {0, 2, 9})) << level;
       EXPECT_TRUE(derives(relu(sum_of_columns(19, columns), "y"), target)) << level;
     }
     EXPECT_TRUE(derives(sum(input("x", f32, {kRows, 3, 17, 10}), {0, 1, 2}), target, {0, 1, 3}));
     EXPECT_TRUE(derives(reduce_min(input("x", f64, {kRows, 6}), {0}), target, {0, 1, 21}));
+    EXPECT_TRUE(derives(sum(cast(input("x", u8, {kRows, 3}), i32), {0}), target, {0, 1, 66, 200}));
   }
 }
 

@@ -451,9 +451,9 @@ TEST(DerivePointwise, RowsThatAreAPartOfAVectorHaveMasks) {
   const auto rows_of = [](int64_t columns, DType type, bool gathers) {
     const Axis i("i", 64), j("j", columns);
     const Tensor x = input("x", type, {64, columns}), d = input("d", i32, {columns});
-    const Tensor row = input("r", type, {columns});
+    const Tensor row = input("r", type, {columns + 1});
     const Expr column = gathers ? clamp(d(j), 0, static_cast<int>(columns) - 1) : Expr(j);
-    return compute("y", {i, j}, x(i, column) * row(j));
+    return compute("y", {i, j}, x(i, column) * row(j + 1));
   };
   for (int64_t columns : {5, 6, 7, 9, 12, 15}) {
     EXPECT_TRUE(is_masked(rows_of(columns, f32, false), "x86-64-v4")) << columns;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/fuse/fuse_epilogues.h"
@@ -131,6 +132,75 @@ TEST(MergeFewElements, ComputeTheSame) {
 }
 
 // Of what is read through, quotients of more would not cancel.
+// y[i, j] of so many columns, of a body over x[i, j], z[i, j], w[j], b[i] and t[j, i]: the shape of
+// the view and what is read of w and b.
+std::string short_rows(const std::string& rows, int columns, const std::string& body,
+                       const std::string& level = "x86-64-v4") {
+  const std::string n = std::to_string(columns);
+  const Graph graph = parse_graph((rows == "B" ? "emulsion graph 1\nsize B\ninput x: f32[B, "
+                                               : "emulsion graph 1\ninput x: f32[") +
+                                  (rows == "B" ? "" : rows + ", ") + n + "]\ninput w: f32[" + n +
+                                  "]\ninput b: f32[" + rows + "]\ninput t: f32[" + n + ", " + rows +
+                                  "]\ny[i: " + rows + ", j: " + n + "] = " + body + "\noutput y\n");
+  const std::optional<MergedAxes> found = merge_short_rows(**graph.find("y"), target_of(level, 1));
+  return found ? to_string(found->view.shape) + " " + to_string(found->view.body) : "";
+}
+
+TEST(MergeShortRows, WhatIsReadAlongOneOfThem) {
+  EXPECT_EQ(short_rows("100", 5, "x[i, j] * w[j]"), "[500] x[flat] * w[flat % 5]");
+  EXPECT_EQ(short_rows("100", 5, "x[i, j] - b[i]"), "[500] x[flat] - b[flat / 5]");
+  EXPECT_EQ(short_rows("B", 6, "x[i, j] * w[j] + b[i]"),
+            "[6*B] x[flat] * w[flat % 6] + b[flat / 6]");
+  for (const int columns : {7, 9, 10, 11, 12, 13, 14}) {
+    for (const char* const level : kLevels) {
+      EXPECT_NE(short_rows("100", columns, "x[i, j] * w[j]", level), "") << columns << level;
+    }
+  }
+}
+
+// Outside of two there may be more, if w alone is read along the last.
+TEST(MergeShortRows, OfMoreAxes) {
+  const auto view = [](const std::string& body) {
+    const Graph graph = parse_graph(
+        "emulsion graph 1\ninput x: f32[8, 40, 5]\ninput w: f32[5]\ninput b: f32[40]\n"
+        "input s: f32[8, 5]\ny[h: 8, i: 40, j: 5] = " +
+        body + "\noutput y\n");
+    const auto found = merge_short_rows(**graph.find("y"), target_of("x86-64-v4", 1));
+    return found ? to_string(found->view.shape) : "";
+  };
+  EXPECT_EQ(view("x[h, i, j] * w[j]"), "[1600]");
+  EXPECT_EQ(view("x[h, i, j] * b[i]"), "[8, 200]");
+  EXPECT_EQ(view("x[h, i, j] * s[h, j] + b[i]"), "[8, 200]");
+}
+
+TEST(MergeShortRows, NotOfOtherRows) {
+  EXPECT_EQ(short_rows("100", 4, "x[i, j] * w[j]"), "") << "pixels";
+  EXPECT_EQ(short_rows("100", 8, "x[i, j] * w[j]"), "") << "half a vector";
+  EXPECT_EQ(short_rows("100", 15, "x[i, j] * w[j]"), "") << "nearly a vector";
+  EXPECT_EQ(short_rows("31", 5, "x[i, j] * w[j]"), "") << "less than two blocks";
+  EXPECT_EQ(short_rows("100", 5, "w[j] * b[i]"), "") << "nothing that is read goes along both";
+}
+
+TEST(MergeShortRows, NotOfOtherReads) {
+  EXPECT_EQ(short_rows("100", 5, "x[i, j] * w[4 - j]"), "");
+  EXPECT_EQ(short_rows("100", 5, "x[i, j] * t[j, i]"), "");
+  EXPECT_EQ(short_rows("100", 5, "x[i, j] * f32(j)"), "");
+  EXPECT_EQ(short_rows("100", 5, "select(j < 3, x[i, j], w[j])"), "");
+  EXPECT_EQ(short_rows("100", 5, "x[99 - i, j] * w[j]"), "");
+}
+
+TEST(MergeShortRows, ComputeTheSame) {
+  for (const char* const type : {"f32", "f64", "u8", "i16"}) {
+    for (const int columns : {5, 6, 7, 9, 11, 13, 14}) {
+      const std::string n = std::to_string(columns), of = std::string(type) + "[";
+      const Graph graph = parse_graph(
+          "emulsion graph 1\nsize B\ninput x: " + of + "B, " + n + "]\ninput w: " + of + n +
+          "]\ninput b: " + of + "B]\ny[i: B, j: " + n + "] = x[i, j] * w[j] + b[i]\noutput y\n");
+      EXPECT_TRUE(derives_on_all(graph, {0, 1, 2, 33, 200})) << type << columns;
+    }
+  }
+}
+
 TEST(MergeResultAxes, TheLastTwoOfAReduction) {
   const auto merged = [](const Tensor& y, size_t first) {
     const std::optional<MergedAxes> found = merge_result_axes(*y.op(), first, kV3);

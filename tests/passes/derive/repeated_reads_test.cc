@@ -39,6 +39,11 @@ TEST(RepeatedReads, ABlockIsAsManyVectorsAsAreReadAlike) {
   EXPECT_EQ(block_of(row("1000", "x[i / 2] + z[i / 3]")), 48);
   EXPECT_EQ(block_of(row("1000", "x[i / 3]", "f64")), 24);
   EXPECT_EQ(block_of(row("1000", "x[i / 3]", "u8")), 192);
+  EXPECT_EQ(block_of(row("1000", "x[i / 9]")), 144);
+  EXPECT_EQ(block_of(row("1000", "x[i % 12]")), 48);
+  EXPECT_EQ(block_of(row("1000", "x[i % 15]")), 240);
+  EXPECT_EQ(block_of(row("1000", "x[i / 3] * z[i / 5]")), 240);
+  EXPECT_EQ(block_of(row("1000", "x[(i / 3) % 5]")), 240);
   EXPECT_EQ(block_of(row("M", "x[i / 3]")), 48);
 }
 
@@ -48,10 +53,11 @@ TEST(RepeatedReads, OfPowersOfTwoThereIsNone) {
 }
 
 TEST(RepeatedReads, NorOfLongTurnsAndWhatNoNumberSays) {
-  EXPECT_EQ(block_of(row("1000", "x[i / 9]")), 0);
-  EXPECT_EQ(block_of(row("1000", "x[i / 3] * z[i / 5]")), 0);
+  EXPECT_EQ(block_of(row("1000", "x[i / 17]")), 0);
+  EXPECT_EQ(block_of(row("10000", "x[i / 24]")), 0);
+  EXPECT_EQ(block_of(row("1000", "x[i / 3] * z[i / 7]")), 0);
   EXPECT_EQ(block_of(row("1000", "x[i]")), 0);
-  EXPECT_EQ(block_of(row("1000", "x[(i / 3) % 5]")), 0);
+  EXPECT_EQ(block_of(row("1000", "x[(i / 3) % 7]")), 0);
   EXPECT_EQ(block_of(graph_of("input x: f32[300, 1000]\ny[i: 300, j: 1000] = x[i / 3, j]")), 0)
       << "of another axis";
 }
