@@ -115,10 +115,10 @@ class RowGroupBuilder {
       std::vector<size_t> axes = row_axes_of(op, *reader.op, reader.axes).value();
       if ((!in_pieces_ || is_kept) && !are_first(axes)) return std::nullopt;
       if (!producer.axes.empty() && axes != producer.axes) return std::nullopt;
-      producer.axes = std::move(axes);
+      producer.axes = axes;
       const std::optional<Reads> reads = reads_of(op, *reader.op, op.shape.size());
-      producer.whole_rows =
-          producer.whole_rows && reader.whole_rows && reads && reads_whole(op, *reads, 0);
+      producer.whole_rows = producer.whole_rows && reader.whole_rows && reads &&
+                            reads_whole(op, *reads, 0, {std::move(axes), reader.axes});
     }
     if (is_kept) producer.whole_rows = true;
     if (!has_vectors_in_rows(producer, target_) || !reads_members_by_rows(producer)) {

@@ -142,9 +142,10 @@ void derive_in_ways(const RowGroup& group, const Target& target, Schedule* sched
   }
   Schedule of_long = schedule->without_directives();
   derive_rows(group, target, &of_long);
-  if (few && !inline_the_same(ways.back().schedule, of_long)) {
-    return derive_rows(group, target, schedule);
-  }
+  const bool are_alike = std::all_of(ways.begin(), ways.end(), [&](const AlternativeWay& way) {
+    return inline_the_same(way.schedule, of_long);
+  });
+  if (!are_alike) return derive_rows(group, target, schedule);
   add_ways(reader, ways, of_long, schedule);
 }
 

@@ -88,6 +88,7 @@ std::optional<PixelSums> match_sums(const Op& sums, const Op& result, const Targ
   const std::optional<Pixels> quarters = match_quarters(sums);
   if (!quarters) return std::nullopt;
   const int64_t in_a_vector = lanes / quarters->colour.extent().constant_term();
+  if (in_a_vector == 0) return std::nullopt;
   return PixelSums{*quarters, sums.axes.size() - 1, 2 * in_a_vector, true};
 }
 

@@ -299,9 +299,10 @@ bool has_sums_in_vectors(const Op& op, const Target& target) {
 }
 
 Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool whole_rows,
-                 Schedule* schedule) {
+                 Schedule* schedule, size_t first) {
   const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
-  if (const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target))) {
+  const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target));
+  if (pixels && pixels->rows >= first) {
     return sum_pixels(sums, result, *pixels, lanes, whole_rows, schedule);
   }
   const int64_t width = sums_at_a_time(sums, lanes, whole_rows, target);

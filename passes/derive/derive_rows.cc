@@ -87,8 +87,12 @@ int64_t vectors_beside(const Op& producer, const Op& sums, const Target& target)
 }
 
 // The vectors of elements along their rows. `again`: an element may be computed twice.
-void vectorize_rows(const Op& points, bool again, const Target& target, StageSchedule* stage) {
-  vectorize_points(points, points.axes[vector_axis(points, target)], target, stage, again);
+// `first`: the first axis that says no row. Vectors through several pixels would go through rows.
+void vectorize_rows(const Op& points, size_t first, bool again, const Target& target,
+                    StageSchedule* stage) {
+  const size_t along = vector_axis(points, target);
+  if (along >= first) return vectorize_points(points, points.axes[along], target, stage, again);
+  vectorize_row(points, points.axes.back(), value_lanes(points, target), again, target, stage);
 }
 
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial
@@ -101,7 +105,7 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
   const Op* sums = sums_of(op);
   inline_members(op, sums, schedule);
   if (sums != nullptr && keeps_sums_in_registers(*sums, target)) {
-    derive_sums(*sums, result, target, again, schedule);
+    derive_sums(*sums, result, target, again, schedule, behind_rows(member));
     return {};
   }
   if (sums != nullptr) {
@@ -121,7 +125,7 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
     // Rows are no pixels that vectors could go through: one of them may be computed at a time.
     if (merged && vector_axis(merged->view, target) < behind_rows(member)) merged.reset();
     if (merged) merged->fuse(&stage);
-    vectorize_rows(merged ? merged->view : result, again, target, &stage);
+    vectorize_rows(merged ? merged->view : result, behind_rows(member), again, target, &stage);
   }
   return {};
 }
@@ -359,7 +363,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     lanes = derive_member(group.members.front(), again, at_once, joined, target, schedule);
   } else {
     inline_members(group.reader(), nullptr, schedule, stored);
-    vectorize_rows(*stored, true, target, &(*schedule)[stored->name]);
+    vectorize_rows(*stored, behind_rows(group.members.front()), true, target,
+                   &(*schedule)[stored->name]);
   }
   if (are_short) go_down_columns(group.members.front(), lanes, target, schedule);
   bring_rows_outside(group, &stage);
@@ -427,14 +432,15 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       stage.fuse(one, last, flat);
       vectorize_last(stage, flat, value_lanes(reader, target), again);
     } else {
-      vectorize_rows(reader, again, target, &stage);
+      vectorize_rows(reader, behind_rows(group.members.front()), again, target, &stage);
     }
     (*schedule)[stored->name].compute_at(reader.name, at);
   }
   if (shared_out)
     parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group), target));
   const std::vector<Axis> of_row = axes_of_row(group);
-  place_sums(group.reader(), of_row.empty() ? one : of_row.back(), lanes, schedule);
+  const Axis& inner = few && !is_split ? *few : one;
+  place_sums(group.reader(), of_row.empty() ? inner : of_row.back(), lanes, schedule);
   std::map<const Op*, SumsInLanes> all_lanes = {{&group.reader(), lanes}};
   for (size_t i = 1; i < group.members.size(); ++i) {
     const RowGroup::Member& producer = group.members[i];

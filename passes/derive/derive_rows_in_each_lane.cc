@@ -49,7 +49,7 @@ void unroll_all(const ElementLoops& of, StageSchedule* stage) {
 }
 
 // Of what has loops over the elements of a row, others for each of a few lengths, if it has not one
-// that is known. `enough`: where threads share `tasks`, if they do.
+// that is known. `enough`: the condition under which threads share `tasks`, if there is one.
 void unroll_by_length(const ElementLoops& loops, const Expr& length,
                       const std::optional<Expr>& enough, const Axis& tasks, StageSchedule* stage) {
   constexpr int64_t kLeastElements = 2;
@@ -58,14 +58,11 @@ void unroll_by_length(const ElementLoops& loops, const Expr& length,
   for (int64_t elements = kLeastElements; elements <= kMostOfLength; ++elements) {
     const Expr is_so_long = length == int_constant(elements);
     if (enough) {
-      StageSchedule& shared =
-          stage->specialize(enough->defined() ? is_so_long && *enough : is_so_long);
+      StageSchedule& shared = stage->specialize(is_so_long && *enough);
       unroll_all(loops, &shared);
       shared.parallel(tasks);
     }
-    if (!enough || enough->defined()) {
-      unroll_all(loops, &stage->specialize(is_so_long));
-    }
+    unroll_all(loops, &stage->specialize(is_so_long));
   }
 }
 
@@ -139,8 +136,13 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
   }
   const std::vector<Extent> points = most_points(members_of(group));
   const int64_t least = points_for_threads(members_of(group), target);
-  unroll_by_length(elements, length, reaches(points, least), tasks, &stage);
-  parallel_from(stage, tasks, points, least);
+  const std::optional<Expr> enough = reaches(points, least);
+  if (enough && !enough->defined()) {  // threads share rows of every length
+    stage.parallel(tasks);
+    return unroll_by_length(elements, length, std::nullopt, tasks, &stage);
+  }
+  unroll_by_length(elements, length, enough, tasks, &stage);
+  if (enough) stage.specialize(*enough).parallel(tasks);
 }
 
 }  // namespace emulsion

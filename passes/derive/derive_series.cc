@@ -379,8 +379,10 @@ bool derive_chain(const Op& group, const Target& target, Schedule* schedule) {
   const bool by_rows = is_by_rows(result);
   const Extent& outer = result.shape[result.axes.size() - (by_rows ? 2 : 1)];
   if (row == 0 || outer == Extent(0)) return false;
-  if (!element_count(result.shape))
+  const bool are_known = by_rows && outer.is_constant();  // whatever is outside of them
+  if (!element_count(result.shape) && !are_known) {
     return derive_run_time_rows(group, parts, ends, target, schedule);
+  }
   const int64_t extent = outer.constant_term();
   const int64_t most =
       target.l1_bytes / 2 / size_in_bytes(result.dtype) / static_cast<int64_t>(ends.size());

@@ -390,9 +390,10 @@ bool has_sums_in_vectors(const Op& op, const Target& target);
 std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule);
 // Those sums and what is fused onto them, `result`, or the same operation again:
 //   for rows: for tile: alloc sums: [start value]; for k: sums += ...; vectors of the result
-// Returns the loop around a tile. `whole_rows`: as of vectorize_points.
+// Returns the loop around a tile. `whole_rows`: as of vectorize_points. `first`: of the axes that
+// vectors may go through; those in front are other rows, computed elsewhere.
 Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool whole_rows,
-                 Schedule* schedule);
+                 Schedule* schedule, size_t first = 0);
 // The same, of whole rows, with threads over the loops of the result; and of several sums, which
 // can wait together (waiting_sums.h).
 void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, const Target& target,

@@ -43,6 +43,12 @@ Op with_merged_reduction(const Op& op, const std::optional<MergedAxes>& merged) 
   return merged ? merged->view : op;
 }
 
+bool says_where(const StageSchedule& stage) {
+  const std::vector<Directive>& all = stage.directives();
+  return std::any_of(all.begin(), all.end(),
+                     [](const Directive& d) { return d.kind == DirectiveKind::store_in; });
+}
+
 void sum_all_in_parts(const Op& op, const std::optional<MergedAxes>& merged, const PartSizes& sizes,
                       const Target& target, Schedule* schedule) {
   if (merged) merged->fuse(&(*schedule)[op.name]);
@@ -54,7 +60,9 @@ void sum_all_in_parts(const Op& op, const std::optional<MergedAxes>& merged, con
   const SumsInLanes lanes = derive_sums_in_lanes(sums, target, schedule);
   (*schedule)[parts.part.name].parallel(parts.block);
   if (parts.uneven) {
-    (*schedule)[lanes.stages.front()].partition(*parts.uneven).store_in(Memory::registers);
+    StageSchedule& stage = (*schedule)[lanes.stages.front()];
+    stage.partition(*parts.uneven);
+    if (!says_where(stage)) stage.store_in(Memory::registers);  // else there already
   }
   lanes.compute_at(parts.part.name, parts.block, schedule);
 }

@@ -188,14 +188,21 @@ bool reads_at_own_place(const Op& producer, const Op& reader) {
   });
 }
 
-bool reads_whole(const Op& producer, const Reads& reads, size_t first) {
+bool reads_whole(const Op& producer, const Reads& reads, size_t first, const RowPositions& rows) {
   const AxisExtents extents = reads.extents();
+  const auto moves_with_rows = [&](const Affine& index) {
+    return std::any_of(rows.of_reader.begin(), rows.of_reader.end(), [&](size_t row) {
+      return index.coefficients.count(reads.axes[row].name()) > 0;
+    });
+  };
   const auto reaches = [](const Extent& place, const Extent& end) {
     return never_negative(place - end);
   };
   for (size_t at = first; at < producer.shape.size(); ++at) {
     bool has_first = false, has_last = false;
+    const bool is_row = std::count(rows.of_producer.begin(), rows.of_producer.end(), at) > 0;
     for (const Indices& read : reads.all) {
+      if (!is_row && moves_with_rows(read[at])) continue;
       Affine opposite{{}, Extent(0) - read[at].offset};
       for (const auto& [axis, factor] : read[at].coefficients) {
         opposite.coefficients[axis] = -factor;

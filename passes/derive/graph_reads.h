@@ -67,8 +67,12 @@ bool reads_at_own_place(const Op& producer, const Op& reader);
 // Whether an index is that axis and nothing else.
 bool is_axis(const Affine& index, const Axis& axis);
 // Whether the first and the last element of every dimension from `first` on are read, or
-// places beyond them if no clamp were there.
-bool reads_whole(const Op& producer, const Reads& reads, size_t first);
+// places beyond them if no clamp were there. `rows`: the positions of the axes that say which row,
+// of the producer and of the reader. All of each row is to be read: x[i, i] is one element of it.
+struct RowPositions {
+  std::vector<size_t> of_producer, of_reader;
+};
+bool reads_whole(const Op& producer, const Reads& reads, size_t first, const RowPositions& rows);
 
 // The readers, and in the place of each that is computed inline those that compute it (`inside`),
 // each once.

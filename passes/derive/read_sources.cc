@@ -121,6 +121,7 @@ Step step_in_blocks(const Expr& read, const std::string& axis, int64_t lanes, Ax
 }
 
 bool keeps_rows(const Op& move) {
+  if (move.axes.empty()) return true;
   return step_of(move.body, move.axes.back().name()) != Step::elsewhere;
 }
 

@@ -173,6 +173,7 @@ class SourceFinder {
   // Of several sums each may have loops that it shares with the value (row_groups.h).
   static bool suits_sum(const Reader& reader, const Source& value) {
     if (reader.is_member || reader.reads_many || element_count(reader.op->shape) != 1) return false;
+    if (reader.tiles) return false;  // of reads, and of nothing else
     const std::vector<Expr> reads = reads_in(reader.body, value.op);
     if (reads.size() != 1 || !is_affine(reads[0])) return false;
     if (!has_no_more_steps(reader.extents, value.op->shape)) return false;
@@ -244,6 +245,7 @@ class SourceFinder {
   // Whether vectors of the reader are of a value what its own would be, which take every second
   // element of what it reads, or whatever it takes.
   bool has_vectors_of(const Reader& reader, const Op& value, const Expr& there) const {
+    if (reader.op->axes.empty()) return false;
     const Axis& along = reader.op->axes[vector_axis(*reader.op, target_)];
     return !is_move(value) && vector_axis(value, target_) + 1 == value.axes.size() &&
            step_of(there, along.name()) == Step::neighbour;

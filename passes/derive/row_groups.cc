@@ -9,11 +9,13 @@
 
 #include "dsl/error.h"
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/sums_of_maps.h"
 #include "passes/fuse/fused_group.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -194,12 +196,60 @@ std::optional<std::vector<size_t>> row_axes_of(const Op& producer, const Op& rea
   return positions;
 }
 
+namespace {
+
+// Whether an index takes a known number of places while the axes that say which row stay: it is no
+// data, and moves along no other axis of a run-time length.
+bool takes_known_places(const Expr& index, const Op& reader, const std::vector<size_t>& rows) {
+  if (reads_data(index)) return false;
+  const auto moves = [&](const std::vector<Axis>& axes, bool has_rows) {
+    for (size_t at = 0; at < axes.size(); ++at) {
+      const bool is_row = has_rows && std::count(rows.begin(), rows.end(), at) > 0;
+      if (!is_row && !axes[at].extent().is_constant() && mentions(index, axes[at].name())) {
+        return true;
+      }
+    }
+    return false;
+  };
+  return !moves(reader.axes, true) && !moves(reader.reduction_axes, false);
+}
+
+// Of rows that may be empty a known number of places is not read: there is nothing to clamp them
+// to, and the loop over rows runs all the same.
+std::optional<std::string> why_not_along_rows(const Op& producer, const Op& reader,
+                                              const std::vector<size_t>& rows,
+                                              const std::vector<size_t>& rows_of_reader) {
+  std::vector<const Op*> parts = {&reader};
+  for (const OpPtr& member : reader.members) parts.push_back(member.get());
+  for (size_t at = 0; at < producer.shape.size(); ++at) {
+    const Extent& extent = producer.shape[at];
+    if (extent.is_constant() || extent.lower_bound().value_or(0) > 0) continue;
+    if (std::count(rows.begin(), rows.end(), at) > 0) continue;
+    bool any = false, are_known = true;
+    for (const Op* part : parts) {
+      if (!part->body.defined()) continue;
+      for (const Expr& read : reads_in(part->body, &producer)) {
+        any = true;
+        are_known = are_known && takes_known_places(read->args[at], *part, rows_of_reader);
+      }
+    }
+    if (!any || !are_known) continue;
+    return fmt::format("expected reads of all {} of {}, of which there may be none",
+                       result_of(producer).axes[at].name(), producer.name);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader,
                                            const std::vector<size_t>& axes) {
   for (const Op* op : {&producer, &reader}) {
     if (std::optional<std::string> reason = why_not_in_rows(*op)) return reason;
   }
-  if (row_axes_of(producer, reader, axes)) return std::nullopt;
+  if (const auto rows = row_axes_of(producer, reader, axes)) {
+    return why_not_along_rows(producer, reader, *rows, axes);
+  }
   if (are_first(axes)) return why_not_same_rows(producer, reader, axes.size());
   std::string names;
   for (const size_t at : axes) {

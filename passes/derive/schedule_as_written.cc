@@ -11,6 +11,7 @@
 #include "dsl/directive_table.h"
 #include "dsl/fitting_name.h"
 #include "dsl/schedule_axes.h"
+#include "passes/derive/derive_stage.h"
 #include "passes/derive/normal_axes.h"
 #include "passes/fuse/fused_group.h"
 
@@ -26,7 +27,8 @@ bool is_at_loop_of_target(const Directive& d) {
   return has_argument(d.kind, ArgumentKind::consumer_loop) || d.kind == DirectiveKind::compute_with;
 }
 
-// The axes of a stage; of one that a directive makes those of the stage before.
+// The axes of a stage; of one that a directive makes those of the stage before, of a copy those of
+// what is copied.
 struct StageAxes {
   Shape shape;                    // as written
   std::set<std::string> units;    // that the normal form has not
@@ -37,8 +39,8 @@ struct StageAxes {
 // there, and get others.
 class Renamed {
  public:
-  Renamed(const Schedule& made, const Graph& graph) : schedule_(graph) {
-    find_axes(made, graph);
+  Renamed(const Schedule& made, const Graph& graph) : written_(unfuse(graph)), schedule_(graph) {
+    find_axes(made);
     for (const auto& [name, stage] : made.stages()) {
       StageSchedule& copy = schedule_[name];
       for (Directive d : stage.directives()) {
@@ -55,16 +57,19 @@ class Renamed {
  private:
   using Names = std::map<std::string, std::string>;
 
-  void find_axes(const Schedule& made, const Graph& graph) {
-    const Graph written = unfuse(graph);
+  void find_axes(const Schedule& made) {
     for (const std::string& name : stage_order(made.graph(), made.stages())) {
-      const OpPtr *op = written.find(name), *normal = made.graph().find(name);
+      const OpPtr *op = written_.find(name), *normal = made.graph().find(name);
       if (op != nullptr && normal != nullptr) axes_[name] = axes_of(**op, **normal);
       const StageAxes axes = axes_[name];
       const StageSchedule* stage = made.find(name);
       if (stage == nullptr) continue;
       for (const Directive& d : stage->directives()) {
-        if (makes_stage(d.kind)) axes_[d.target] = axes;
+        if (makes_stage(d.kind)) {
+          const OpPtr* operand = written_.find(d.operand);
+          axes_[d.target] =
+              operand ? axes_of_copy(**operand, **made.graph().find(d.operand)) : axes;
+        }
         for (const std::string& unit : axes.units) {
           if (makes_loop_named(d, unit)) names_[name][unit] = free_loop(unit, *stage, axes.units);
         }
@@ -75,6 +80,13 @@ class Renamed {
   static StageAxes axes_of(const Op& written, const Op& normal) {
     StageAxes axes{written.shape, axes_gone(written, normal), {}};
     for (const Axis& axis : normal.reduction_axes) axes.sums.push_back(axis.name());
+    return axes;
+  }
+
+  static StageAxes axes_of_copy(const Op& written, const Op& normal) {
+    StageAxes axes{written.shape, {}, {}};
+    for (const Axis& axis : copy_axes(written)) axes.units.insert(axis.name());
+    for (const Axis& axis : copy_axes(normal)) axes.units.erase(axis.name());
     return axes;
   }
 
@@ -97,13 +109,17 @@ class Renamed {
     }
   }
 
-  // What is stored in an output has its shape, and what shares loops with another has their names.
+  // What is stored in an output has its shape, and is read at its own place there, which an axis of
+  // one step may be written otherwise than. What shares loops with another has their names.
   bool is_possible(const std::string& stage, const Directive& d) const {
     if (d.kind == DirectiveKind::compute_with) return names_.count(stage) == names_.count(d.target);
     if (d.kind != DirectiveKind::store_in_output) return true;
-    return axes_.at(stage).shape == axes_.at(d.target).shape;
+    if (axes_.at(stage).shape != axes_.at(d.target).shape) return false;
+    const OpPtr *op = written_.find(stage), *output = written_.find(d.target);
+    return op == nullptr || output == nullptr || reads_at_own_place(**op, **output);
   }
 
+  const Graph written_;  // without groups
   Schedule schedule_;
   std::map<std::string, StageAxes> axes_;
   std::map<std::string, Names> names_;  // loops of a stage that get another name

@@ -1,5 +1,7 @@
 #include "passes/derive/share_loops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -28,6 +30,11 @@ class LoopDecisions {
   bool wants(const std::string& pattern, const std::vector<const Op*>& operations) {
     for (size_t i = 1; i < operations.size(); ++i) said_of_.insert(operations[i]->name);
     return wanted_in_loops(pattern, operations, policy_, &loops_);
+  }
+  // The same, and nothing is written down.
+  bool would_want(const std::string& pattern, const std::vector<const Op*>& operations) const {
+    std::vector<FusionDecision> not_kept;
+    return wanted_in_loops(pattern, operations, policy_, &not_kept);
   }
   bool wants_through(const Op& move) {
     const auto refusal = unwanted_through(kReadThrough, move, policy_);
@@ -161,6 +168,42 @@ class Groups {
   std::vector<LoopGroup> groups_;
 };
 
+// The sums that wait, and the values that sums compute. Of sums that no longer can wait when they
+// compute values, the reader has loops of its own.
+std::pair<std::vector<WaitingSums>, ValuesInSums> waiting_with_values(
+    const Graph& graph, const Target& target, const std::unordered_set<const Op*>& done,
+    LoopDecisions* decisions) {
+  std::vector<WaitingSums> waiting;
+  for (const WaitingSums& sums : waiting_sums(graph, target)) {
+    const std::vector<const Op*> members = members_of(sums);
+    const auto is_done = [&](const Op* op) { return done.count(op) > 0; };
+    if (std::any_of(members.begin(), members.end(), is_done)) continue;
+    if (decisions->would_want(kWaitingSums, members)) {
+      waiting.push_back(sums);
+    } else {
+      decisions->wants(kWaitingSums, members);  // writes down why not
+    }
+  }
+  for (;;) {
+    std::unordered_set<const Op*> computed = done;  // but for sums that wait
+    for (const WaitingSums& sums : waiting) computed.insert(sums.reader);
+    ValuesInSums values = values_in_sums(
+        graph, target, computed, [&](const Op& value) { return decisions->wants_through(value); });
+    const auto left = std::remove_if(waiting.begin(), waiting.end(), [&](const WaitingSums& sums) {
+      if (can_wait_with(values, sums, target)) return false;
+      for (const Op* op : sums.sums) {
+        decisions->could_be(
+            {op->name, sums.reader->name, false,
+             fmt::format("threads share the rows of {}, which computes what it reads", op->name),
+             kWaitingSums});
+      }
+      return true;
+    });
+    if (left == waiting.end()) return {std::move(waiting), std::move(values)};
+    waiting.erase(left, waiting.end());
+  }
+}
+
 // How an operation could be computed in the loops of one that reads it, for all that the two tell:
 // null, or a pattern.
 const char* pattern_of(const Op& op, const Op& reader, const Groups& groups, const Target& target) {
@@ -274,18 +317,11 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
   for (const RowGroup& rows : row_groups(through.graph, target, done, &not_worth)) {
     share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.axes());
   }
-  std::unordered_set<const Op*> computed = done;  // but for sums that wait
-  for (const WaitingSums& waiting : waiting_sums(through.graph, target)) {
-    const std::vector<const Op*> members = members_of(waiting);
-    const auto is_done = [&](const Op* op) { return done.count(op) > 0; };
-    if (std::any_of(members.begin(), members.end(), is_done)) continue;
-    share(kWaitingSums, LoopGroupKind::waiting_sums, members,
-          first_axes(waiting.reader->shape.size()));
-    if (is_done(waiting.reader)) computed.insert(waiting.reader);
+  const auto [waiting, values] = waiting_with_values(through.graph, target, done, &decisions);
+  for (const WaitingSums& sums : waiting) {
+    share(kWaitingSums, LoopGroupKind::waiting_sums, members_of(sums),
+          first_axes(sums.reader->shape.size()));
   }
-  const ValuesInSums values = values_in_sums(through.graph, target, computed, [&](const Op& value) {
-    return decisions.wants_through(value);
-  });
   if (report != nullptr) {
     for (const std::string& name : inlined) decisions.take_through(name, kReadThrough);
     for (const std::string& name : values.inlined) decisions.take_through(name, kReadThrough);

@@ -191,7 +191,8 @@ bool is_masked_vector(const Op& op, const Extent& extent, const Target& target) 
 }
 
 // Whether a row is a vector or a few and a little more, of what is cheap to compute: then that
-// little takes shorter vectors, which are faster than one that overlaps the one before.
+// little takes shorter vectors, which are faster than one that overlaps the one before. A row with
+// borders is cut there.
 bool is_one_odd_vector(const Op& op, const Axis& row, int64_t lanes) {
   constexpr int64_t kFewest = 16, kMost = 80, kMostNodes = 40;
   const int64_t extent = row.extent().as_constant().value_or(0);
@@ -201,6 +202,7 @@ bool is_one_odd_vector(const Op& op, const Axis& row, int64_t lanes) {
   }
   const size_t pieces = std::bitset<64>(static_cast<uint64_t>(rest)).count();  // of powers of two
   const bool is_little = rest > 0 && 2 * rest <= lanes && pieces <= 2;
+  if (borders_by_axis(op).count(row.name()) > 0) return false;
   return is_little && series_in(op) == 0 && !any_part(op.body, [&](const Expr& e) {
            return e->op == ExprOp::read && mentions(e, row.name()) && elements_of_step(e, row) != 1;
          });
@@ -268,6 +270,7 @@ int64_t lines_in_cache(const Op& op, size_t at, const Target& target) {
 
 std::optional<size_t> crosses(const Op& op, const Target& target) {
   if (op.kind == OpKind::fused) return crosses(*written_out(op, {}), target);
+  if (op.axes.empty()) return std::nullopt;
   const size_t last = vector_axis(op, target);
   if (last + 1 != op.axes.size()) return std::nullopt;
   const Axis& along = op.axes[last];

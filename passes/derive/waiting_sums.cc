@@ -44,6 +44,16 @@ bool can_wait_together(const std::vector<const Op*>& sums, const Target& target)
          });
 }
 
+bool can_wait_with(const ValuesInSums& values, const WaitingSums& waiting, const Target& target) {
+  const std::vector<const Op*> sums = with_values(waiting.sums, values);
+  const Op& result = result_of(*waiting.reader);
+  return std::all_of(sums.begin(), sums.end(),
+                     [&](const Op* op) {
+                       return has_register_tiles(*op) || can_wait_in_vectors(*op, result, target);
+                     }) &&
+         (sums.size() == 1 || can_wait_together(sums, target));
+}
+
 std::optional<std::string> why_not_wait(const Op& sums, const Op& reader, const Target& target) {
   if (sums.kind != OpKind::compute || sums.combiner == Combiner::none) {
     return fmt::format("expected {} to be sums, and nothing behind them", sums.name);

@@ -12,6 +12,7 @@
 #include "dsl/graph.h"
 #include "dsl/target.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/values_in_sums.h"
 
 namespace emulsion {
 
@@ -33,6 +34,9 @@ bool can_wait_in_registers(const Op& sums, const Op& result, const Target& targe
 // Whether several sums can, which wait for the same: those of short windows, of which each is
 // computed a vector at a time. What they read in common is then read once.
 bool can_wait_together(const std::vector<const Op*>& sums, const Target& target);
+// Whether sums can wait for the same reader when they compute values that they read: more work, for
+// which threads may share the rows.
+bool can_wait_with(const ValuesInSums& values, const WaitingSums& waiting, const Target& target);
 // Why sums cannot wait there for `reader`: "expected ...", or nothing.
 std::optional<std::string> why_not_wait(const Op& sums, const Op& reader, const Target& target);
 // Those of a graph, in its order.

@@ -141,15 +141,17 @@ class ChainBuilder {
     std::optional<WindowChain::Producer> result;
     for (const Op* reader : *readers_.only_readers(op)) {
       if (why_not_slide(op, *reader, chain_.row, target_)) return std::nullopt;
-      const RowWindow rows = window_of(op, *reader, chain_.row);
+      const RowWindow read_rows = window_of(op, *reader, chain_.row);
       const std::optional<Reads> reads = reads_of(op, *reader, op.shape.size());
       const WindowChain::Producer& member = members_.at(reader);
       const RowWindow& of_reader = member.window;
-      const RowWindow window{rows.step * of_reader.step, rows.step * of_reader.first + rows.first,
-                             rows.step * of_reader.last + rows.last};
+      const RowWindow window{read_rows.step * of_reader.step,
+                             read_rows.step * of_reader.first + read_rows.first,
+                             read_rows.step * of_reader.last + read_rows.last};
       const std::optional<RowWindow> all = result ? unite(result->window, window) : window;
       if (!all) return std::nullopt;
-      const bool whole = member.whole_rows && reads_whole(op, *reads, chain_.row + 1);
+      const std::vector<size_t> rows = first_axes(chain_.row + 1);
+      const bool whole = member.whole_rows && reads_whole(op, *reads, chain_.row + 1, {rows, rows});
       result = WindowChain::Producer{&op, *all, whole && (!result || result->whole_rows)};
     }
     return result;

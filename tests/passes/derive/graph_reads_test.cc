@@ -20,10 +20,10 @@ Reads reads(const Tensor& y, size_t dimensions = 2) {
   return reads_of(*op_of(grouped, "p"), *op_of(grouped, "y"), dimensions).value();
 }
 
-bool whole(const Tensor& y, size_t first) {
+bool whole(const Tensor& y, size_t first, const RowPositions& rows = {}) {
   const Graph graph(y);
   const Op& p = *op_of(graph, "p");
-  return reads_whole(p, reads_of(p, *op_of(graph, "y"), 2).value(), first);
+  return reads_whole(p, reads_of(p, *op_of(graph, "y"), 2).value(), first, rows);
 }
 
 TEST(GraphReads, EachReadByItself) {
@@ -66,6 +66,18 @@ TEST(GraphReads, WholeRowsOrPartsOfThem) {
   EXPECT_TRUE(whole(compute("y", {i}, sum(k, p(i, k))), 1));
   EXPECT_FALSE(whole(compute("y", {i, part}, p(i, part)), 1));
   EXPECT_FALSE(whole(compute("y", {i, part}, p(i, Expr(part) + 1)), 1));
+}
+
+// Of the row that the reader computes: a diagonal has one element of each.
+TEST(GraphReads, WholeRowsOfTheRowThatIsComputed) {
+  const Axis a("a", 6), b("b", 6);
+  Tensor p = compute("p", {a, b}, input("x", f32, {6, 6})(a, b) * 2.0f);
+  const RowPositions rows{{0}, {0}};
+  EXPECT_TRUE(whole(compute("y", {a, b}, p(a, b)), 0, rows));
+  EXPECT_FALSE(whole(compute("y", {a, b}, p(a, a)), 0, rows));
+  EXPECT_TRUE(whole(compute("y", {a, b}, p(a, a)), 0)) << "where nobody asks for rows";
+  EXPECT_TRUE(whole(compute("y", {a, b}, p(a, a) + p(a, b)), 0, rows));
+  EXPECT_FALSE(whole(compute("y", {a, b}, p(b, a)), 0, rows));
 }
 
 TEST(GraphReads, WhatCombinesWindows) {

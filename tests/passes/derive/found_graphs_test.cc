@@ -1,0 +1,261 @@
+// Graphs that random chains found and for which no schedule was derived, or one that lowering
+// refuses: the smallest forms of them, and what they compute.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/graph_text.h"
+#include "dsl/schedule_text.h"
+#include "passes/pipeline.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+Graph graph_of(const std::string& lines) { return parse_graph("emulsion graph 1\n" + lines); }
+
+// As users get it: fused, derived and lowered.
+std::string schedule_for(const std::string& lines, const std::string& target) {
+  return to_string(run_pipeline(graph_of(lines), Target::parse(target)).schedule);
+}
+
+std::string batch_norm(int side) {
+  const std::string of_picture = std::to_string(side) + ", " + std::to_string(side) + ", 64]";
+  const std::string axes = "[i: 8, j: " + std::to_string(side) + ", k: " + std::to_string(side);
+  const std::string sums = "[z: 1, c: 64] = sum(i: 8, j: " + std::to_string(side) +
+                           ", k: " + std::to_string(side) + ") ";
+  return "input x: f32[8, " + of_picture + "\nm" + sums + "x[i, j, k, c]\n" +
+         "n[z: 1, c: 64] = m[z, c] / 100f\n" + "s" + axes + ", c: 64] = x[i, j, k, c] - n[0, c]\n" +
+         "v" + sums + "s[i, j, k, c] * s[i, j, k, c]\n" + "r[z: 1, c: 64] = sqrt(v[z, c] + 1f)\n" +
+         "y" + axes + ", c: 64] = s[i, j, k, c] / r[0, c]\noutput y\n";
+}
+
+// Two threads share the rows of the squares, which are more work than what they are squares of.
+TEST(FoundGraphs, SumsThatThreadsShareWhenTheyComputeWhatTheyRead) {
+  const std::string schedule = schedule_for(batch_norm(14), "x86-64-v4,cores=2");
+  EXPECT_TRUE(has(schedule, "v.rfactor(block, v_parts)\n")) << schedule;
+  EXPECT_FALSE(has(schedule, "v.compute_at(r")) << schedule;
+  const std::string small = schedule_for(batch_norm(3), "x86-64-v4,cores=2");
+  EXPECT_TRUE(has(small, "v.compute_at(r, ")) << small;
+  EXPECT_TRUE(derives_on_all(graph_of(batch_norm(3)), {1}));
+}
+
+TEST(FoundGraphs, TheLedgerSaysWhyTheyDoNotWait) {
+  const Lowered lowered =
+      run_pipeline(graph_of(batch_norm(14)), Target::parse("x86-64-v4,cores=2"));
+  const std::string text = to_string(lowered.fusion);
+  EXPECT_TRUE(has(text, "threads share the rows of v, which computes what it reads")) << text;
+}
+
+// For each of a few lengths, and for the others.
+TEST(FoundGraphs, ThreadsShareRowsOfEveryLengthWhateverTheLengthIs) {
+  const std::string schedule = schedule_for(
+      "size W\ninput x: f32[1000, 1000, W]\n"
+      "m[i: 1000, j: 1000] = min(k: W) x[i, j, k]\n"
+      "y[i: 1000, j: 1000, k: W] = x[i, j, k] * m[i, j]\noutput y\n",
+      "x86-64-v2,cores=2");
+  EXPECT_TRUE(has(schedule,
+                  "y_few.vectorize(lane)\ny_few.parallel(i)\ny_few.specialize(W == 2)\n"
+                  "y_few.unroll(k)\ny_few.specialize(W == 3)\n"))
+      << schedule;
+}
+
+// The last vector of a row that is two and a little more has no border inside.
+TEST(FoundGraphs, AShortRowWithABorder) {
+  const Graph graph = graph_of(
+      "input x: u16[20]\ninput z: u16[20]\n"
+      "y[i: 20] = select(i < 8, x[i] * 3u16, z[i])\noutput y\n");
+  EXPECT_TRUE(derives_on_all(graph, {1}));
+}
+
+// A copy has the axes of what is copied, also those of one step that the normal form has not.
+TEST(FoundGraphs, PanelsOfAnOperandWithAxesOfOneStep) {
+  const std::string lines =
+      "size H\ninput x: u8[16, 16, 1, 1]\ninput z: u8[16, H]\n"
+      "y[n: H, i: 16, k: 1, l: 1] = sum(s: 16) i32(x[i, s, k, l]) * i32(z[s, n])\noutput y\n";
+  const std::string schedule = schedule_for(lines, "x86-64-v3,cores=1");
+  EXPECT_TRUE(has(schedule, "x_panel.reorder_storage(i0, i1, i2, i3)\n")) << schedule;
+  EXPECT_TRUE(derives_on_all(graph_of(lines), {0, 1, 2, 33}));
+}
+
+// Along an axis of one step there is one place, however an index says it; the output that is
+// stored into reads the other at its own index all the same.
+TEST(FoundGraphs, NotStoredInAnOutputThatReadsItAtAnotherIndex) {
+  const std::string lines =
+      "input x: f32[4, 1, 64, 1, 1]\n"
+      "s[c: 1, t: 64, u: 1, v: 1] = sum(r: 4) x[r, c, t, u, v]\n"
+      "p[j: 1, k: 67, l: 1, m: 1] = "
+      "select(k - 1 >= 0 && k - 1 < 64, s[j, max(min(k - 1, 63), 0), l, m], 3f)\n"
+      "y[j: 1, k: 67, l: 1, m: 1] = "
+      "select(l - 1 >= 0, p[j, k, max(l - 1, 0), m], 0f) + p[j, k, l, m] * 2f\noutput y\n";
+  EXPECT_FALSE(has(schedule_for(lines, "x86-64-v2,cores=64"), "store_in_output"));
+  EXPECT_TRUE(derives_on_all(graph_of(lines), {1}));
+}
+
+// Long rows store the choice, short ones compute it where it is read: so neither has a way.
+TEST(FoundGraphs, WaysThatDoNotComputeTheSameInline) {
+  const Graph graph = graph_of(
+      "size N\ninput x: f32[4, 3, N]\nm[i: 4, j: 3] = min(k: N) x[i, j, k]\n"
+      "c[i: 4, j: 3] = select(j == 2, abs(m[i, 1] + m[i, 0] * 2f - m[i, 0]), "
+      "select(j == 1, m[i, 1], m[i, 1] + m[i, 2] * 2f))\n"
+      "y[i: 4, j: 3] = max(tanh(c[i, j]), 0f) - 2f\noutput y\n");
+  EXPECT_TRUE(derives_on_all(graph, {1, 2, 40, 300}));
+}
+
+// Some rows at a time: vectors through more of them would go through rows that are computed later.
+TEST(FoundGraphs, RowsOfPixelsAreNotSummedByPixels) {
+  const Graph few = graph_of(
+      "input x: f64[3, 4, 3, 3]\nm[i: 3, j: 4, k: 3] = max(l: 3) x[i, j, k, l]\n"
+      "s[i: 3, j: 4, k: 3] = sum(l: 3) exp(x[i, j, k, l] - m[i, j, k])\n"
+      "y[i: 3, j: 4, k: 3, l: 3] = exp(x[i, j, k, l] - m[i, j, k]) / s[i, j, k]\n"
+      "output y\noutput m\n");
+  EXPECT_TRUE(derives_on_all(few, {1}));
+  EXPECT_TRUE(derives(few, Target::parse("x86-64-v4,cores=16"), {1}));
+  const std::string many =
+      "input x: f32[16, 1000, 3, 3]\nm[j: 1000, k: 3, l: 3] = max(i: 16) x[i, j, k, l]\n"
+      "y[j: 1000, k: 3, l: 3] = min(i: 16) select(x[i, j, k, l] == m[j, k, l], i, 16)\noutput y\n";
+  for (const char* const level : kLevels) {
+    EXPECT_NO_THROW(run_pipeline(graph_of(many), target_of(level, 1))) << level;
+  }
+}
+
+TEST(FoundGraphs, NorAreTheyVectorsOfPixels) {
+  const Graph graph = graph_of(
+      "input x: i32[33, 4, 3, 4]\nm[i: 33, j: 4, l: 4] = max(k: 3) x[i, j, k, l]\n"
+      "d[i: 33, j: 4, l: 4] = i32(f64(m[i, j, l]))\n"
+      "c[i: 33, j: 4, k: 3, l: 4] = max(select(x[i, j, k, l] == d[i, j, l], x[i, j, k, l], 0), 0)\n"
+      "s[i: 33, j: 4, k: 3] = sum(l: 4) c[i, j, k, l] * c[i, j, k, l]\n"
+      "y[i: 33, j: 4, k: 3] = s[i, j, k] * 3 + 1\noutput y\n");
+  EXPECT_TRUE(derives_on_all(graph, {1}));
+  EXPECT_TRUE(derives(graph, Target::parse("x86-64-v3,cores=16"), {1}));
+}
+
+// Rows of a known number, whatever number there is of what they are in.
+TEST(FoundGraphs, ChainsOfSeriesInAFewRowsOfARunTimeNumber) {
+  const Graph graph = graph_of(
+      "size W\ninput x: f32[W, 3, 3]\ninput z: f32[3, 3]\n"
+      "s[i: W, j: 3, k: 3] = x[i, j, k] * z[j, k]\n"
+      "g[i: W, j: 3, k: 3] = 0.5f * s[i, j, k] * (1f + erf(s[i, j, k] * 0.70710677f))\n"
+      "y[i: W, j: 3, k: 3] = "
+      "0.5f * g[i, j, k] * (1f + erf(g[i, j, k] * 0.70710677f)) * z[j, k]\noutput y\n");
+  EXPECT_TRUE(derives_on_all(graph, {0, 1, 2, 33}));
+}
+
+// The loop over rows runs where the rows of s are empty.
+TEST(FoundGraphs, OnePlaceOfRowsOfARunTimeLength) {
+  for (const char* const place : {"max(min(0, H - 1), 0)", "max(min(i, H - 1), 0)"}) {
+    const std::string lines = std::string("size H\nsize W\ninput x: f32[W, H, 100]\n") +
+                              "s[i: W, k: H] = sum(r: 100) x[i, k, r]\n" + "y[i: W, j: H] = s[i, " +
+                              place + "] * 2f + f32(j)\noutput y\n";
+    EXPECT_FALSE(has(schedule_for(lines, "x86-64-v3,cores=1"), "s.compute_at(y, ")) << place;
+    EXPECT_TRUE(derives_on_all(graph_of(lines), {0, 1, 2, 33})) << place;
+  }
+}
+
+// The last piece of a loop begins at the last place, and ends behind it.
+TEST(FoundGraphs, APieceOfWhichOnlyTheLastPlaceIsInside) {
+  const Graph graph = graph_of(
+      "size H\nsize W\ninput x: i16[H + 2]\n"
+      "s[i: W] = sum(r: H + 2) select(r >= 3, x[max(r - 3, 0)], x[r / 2]) + "
+      "select(i == W - 1, i16(max(min(select(i >= 3 && i - 3 < H + 2, "
+      "i32(x[max(min(i - 3, H + 1), 0)]), i32(x[max(min(i * 2 + 3, H + 1), 0)])) * 36, 100), 0)), "
+      "select(r > 8, x[max(min(r + 3, H + 1), 0)], x[r / 2]))\n"
+      "y[i: W] = s[i] + s[max(min(i + 3, W - 1), 0)]\noutput y\n");
+  EXPECT_TRUE(derives_on_all(graph, {1, 2, 16, 17, 33}));
+}
+
+// Sums in lanes are where the few rows of a step are a loop.
+TEST(FoundGraphs, SumsOfAFewRowsInAStep) {
+  const Graph graph = graph_of(
+      "size H\ninput x: f32[20, 64, 2*H, 64]\ninput w: f32[64]\n"
+      "p[i: 20, j: 64, k: 2*H, l: 64] = x[i, j, k, l] * 2f + 1f\n"
+      "y[i: 20, j: 64, k: 2*H] = sum(u: 64) p[i, j, k, u / 2] * w[u]\noutput y\n");
+  for (const char* const level : kLevels) {
+    EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 64))) << level;
+  }
+}
+
+// Of each row of e one element is read: it has no row of vectors.
+TEST(FoundGraphs, ADiagonalInRows) {
+  const Graph graph = graph_of(
+      "size W\ninput x: f32[100, 100, W]\nm[i: 100, j: 100] = max(k: W) x[i, j, k]\n"
+      "e[i: 100, j: 100] = exp(m[i, j])\n"
+      "p[i: 100, k: W] = x[i, 0, k] + e[i, i]\ns[i: 100] = sum(k: W) exp(p[i, k])\n"
+      "y[i: 100, k: W] = p[i, k] / s[i]\noutput y\n");
+  for (const char* const level : kLevels) {
+    EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 1))) << level;
+  }
+}
+
+// A reader without axes has none that vectors could go along.
+TEST(FoundGraphs, OneNumberMadeOfSums) {
+  const Graph graph = graph_of(
+      "input x: f32[5, 8]\ns[n: 8] = sum(r: 5) x[r, n]\ny[] = s[0] + s[1] * 2f\noutput y\n");
+  EXPECT_TRUE(derives_on_all(graph, {1}));
+}
+
+// Nor has what is copied, and what a product reads is a read: no value that another could compute.
+TEST(FoundGraphs, ProductsOfOneNumber) {
+  const Graph graph = graph_of(
+      "input x: f32[1, 1, 31, 40]\ninput b: f32[1]\ninput w: f32[1]\n"
+      "m[i: 1, j: 1] = max(k: 31, l: 40) x[i, j, k, l]\ns[i: 1] = sum(j: 1) m[i, j]\n"
+      "d[i: 1, j: 1] = (m[i, j] - s[i] / 2f) * 2f + b[i]\n"
+      "y[i: 1] = sum(j: 1) d[i, j] * w[j]\noutput y\n");
+  EXPECT_TRUE(derives_on_all(graph, {1}));
+}
+
+// Of doubles a vector of 128 bits holds two: no four colours of a pixel.
+TEST(FoundGraphs, FourColoursOfLongElements) {
+  const Graph graph = graph_of(
+      "size H\ninput x: i32[4, H, 4]\ninput z: f64[H, 4]\n"
+      "y[j: H, k: 4] = min(i: 4) abs(x[i, j, k] - i32(z[j, k]))\noutput y\n");
+  EXPECT_TRUE(derives_on_all(graph, {0, 1, 2, 15, 16, 33}));
+}
+
+// Rows of eight whole vectors: several at a time, in parts whose rows are no multiple of these.
+TEST(FoundGraphs, ASumInPartsOfSeveralRowsAtATime) {
+  const std::string schedule = schedule_for(
+      "size H\ninput x: i32[H, 8]\ninput z: i32[H]\n"
+      "y[] = sum(i: H, j: 8) abs(x[i, j] - z[i])\noutput y\n",
+      "x86-64-v2,cores=64");
+  EXPECT_TRUE(has(schedule, "y_parts_acc_rows_in_parts.partition(round)\n")) << schedule;
+}
+
+// Panels of two axes as one: a part of these at a time, inside of which rows are a loop.
+TEST(FoundGraphs, PanelsOfSeveralAxes) {
+  const std::string lines =
+      "input x: f32[98, 19, 2]\ninput w: f32[9, 2]\n"
+      "y[n: 9, i: 98, j: 19] = sum(u: 2) x[i, j, u] * w[n, u]\noutput y\n";
+  const std::string schedule = schedule_for(lines, "x86-64-v4,cores=1");
+  EXPECT_TRUE(has(schedule, "y.split(rows, panel, column, 48, shift_inwards)\n")) << schedule;
+  EXPECT_TRUE(has(schedule, "y_acc.compute_at(y, tile)\n")) << schedule;
+  EXPECT_TRUE(derives_on_all(graph_of(lines), {1}));
+}
+
+// What is kept of rows, where one loop that threads share is four axes of them.
+TEST(FoundGraphs, AResultOfRowsInALoopOfSeveralAxes) {
+  const std::string lines =
+      "input x: f64[20, 3, 3, 20, 100]\n"
+      "m[i: 20, j: 3, k: 3, l: 20] = max(n: 100) x[i, j, k, l, n]\n"
+      "s[i: 20, j: 3, k: 3, l: 20] = sum(n: 100) exp(x[i, j, k, l, n] - m[i, j, k, l])\n"
+      "z[i: 20, j: 3, k: 3, l: 20] = log(s[i, j, k, l]) + m[i, j, k, l]\n"
+      "y[i: 20, j: 3, k: 3, l: 20, n: 100] = x[i, j, k, l, n] - z[i, j, k, l]\n"
+      "output z\noutput y\n";
+  const std::string schedule = schedule_for(lines, "x86-64-v2,cores=64");
+  EXPECT_TRUE(has(schedule, "z.compute_at(y, l)\n")) << schedule;
+}
+
+// Threads share 12,000 H pixels in blocks of 4,096, of which there is one where H is not 0.
+TEST(FoundGraphs, BlocksOfPixelsOfSeveralAxes) {
+  const std::string schedule = schedule_for(
+      "size H\ninput x: f32[H, 3000, 4, 4]\ninput m: f32[H, 3000, 4]\n"
+      "y[i: H, j: 3000, k: 4, l: 4] = exp(x[i, j, k, l] - m[i, j, k])\noutput y\n",
+      "x86-64-v2,cores=2");
+  EXPECT_TRUE(has(schedule, "y.split(rows, block, within, 4096, shift_inwards)\n")) << schedule;
+}
+
+}  // namespace
+}  // namespace emulsion
