@@ -114,7 +114,7 @@ Program program_of_operators(int index) {
 }
 
 Program program_of_comprehensions(int index) {
-  const ScheduleProgram drawn = random_comprehensions(base_seed(), index, kMostSteps);
+  const ScheduleProgram drawn = random_comprehensions(base_seed(), index, {kMostSteps});
   return {drawn.graph, drawn.runs,
           [drawn](const SizeValues& sizes) { return drawn.arguments(drawn.graph, sizes); },
           drawn.relative == 0};

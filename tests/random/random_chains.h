@@ -18,6 +18,8 @@ namespace emulsion {
 struct ChainOptions {
   int64_t most_steps = 6000;    // of one comprehension, which interpreters walk
   bool differentiable = false;  // of f64, without places from data
+  // Extents up to thousands, at which threads share the work: to be lowered, not to be run.
+  bool large = false;
 };
 
 struct RandomChain {

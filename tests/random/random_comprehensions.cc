@@ -38,8 +38,8 @@ struct Function {
 
 class Drawer {
  public:
-  Drawer(uint64_t seed, int index, int64_t most_steps)
-      : most_steps_(most_steps),
+  Drawer(uint64_t seed, int index, const ComprehensionOptions& options)
+      : options_(options),
         random_(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next()) {}
 
   ScheduleProgram draw(uint64_t seed_of_arguments) {
@@ -72,10 +72,13 @@ class Drawer {
   void draw_extents() {
     static const std::vector<int> numbers = {1,  2,  3,  4,  5,  6,  7,  8,  9,  12, 15,
                                              16, 17, 20, 31, 32, 33, 40, 48, 64, 67, 100};
+    static const std::vector<int> large = {1,  2,  3,  4,   7,   8,   12,  16,   20,
+                                           28, 31, 64, 100, 224, 400, 513, 1000, 3000};
+    const std::vector<int>& drawn = options_.large ? large : numbers;
     const int count = random_.between(2, 3);
     for (int i = 0; i < count; ++i) {
       const bool is_size = random_.chance(0.5);
-      extents_.push_back(is_size ? Extent::size(i == 0 ? "H" : "W") : Extent(random_.of(numbers)));
+      extents_.push_back(is_size ? Extent::size(i == 0 ? "H" : "W") : Extent(random_.of(drawn)));
     }
     const Extent first = extents_.front();
     if (random_.chance(0.3)) extents_.push_back(2 * first);
@@ -89,6 +92,9 @@ class Drawer {
       Shape shape;
       const int rank = random_.between(1, 3);
       for (int d = 0; d < rank; ++d) shape.push_back(random_.of(extents_));
+      while (options_.large && element_count(shape).value_or(0) > options_.most_steps) {
+        shape.pop_back();
+      }
       const DType dtype = random_.chance(0.1) ? DType::boolean : random_.of(value_types());
       inputs_.push_back(
           {input(fmt::format("x{}", i), dtype, shape), is_narrow(dtype) ? 65536.0 : 8});
@@ -123,7 +129,7 @@ class Drawer {
     for (int i = 0; i < rank; ++i) {
       axes_.emplace_back(fmt::format("i{}", i), random_.of(extents_));
     }
-    while (steps(axes_) > most_steps_) axes_.pop_back();
+    while (steps(axes_) > options_.most_steps) axes_.pop_back();
     const std::vector<Axis> outer = axes_;
     std::vector<Axis> reduced;
     if (random_.chance(0.4)) {
@@ -131,7 +137,7 @@ class Drawer {
       for (int i = 0; i < count; ++i) {
         const Axis axis(fmt::format("r{}", i), random_.of(extents_));
         axes_.push_back(axis);
-        if (steps(axes_) > most_steps_) {
+        if (steps(axes_) > options_.most_steps) {
           axes_.pop_back();
           continue;
         }
@@ -464,7 +470,7 @@ class Drawer {
   static constexpr int64_t kMostSize = 37;
   static constexpr int kMostLonger = 3;
 
-  int64_t most_steps_;
+  const ComprehensionOptions options_;
   RandomNumbers random_;
   std::vector<Extent> extents_;
   std::vector<Function> inputs_, functions_;
@@ -474,8 +480,9 @@ class Drawer {
 
 }  // namespace
 
-ScheduleProgram random_comprehensions(uint64_t seed, int index, int64_t most_steps) {
-  return Drawer(seed, index, most_steps).draw(seed);
+ScheduleProgram random_comprehensions(uint64_t seed, int index,
+                                      const ComprehensionOptions& options) {
+  return Drawer(seed, index, options).draw(seed);
 }
 
 }  // namespace emulsion

@@ -14,8 +14,14 @@
 
 namespace emulsion {
 
-// Number `index` of a run from `seed`. `most_steps`: of one comprehension, which interpreters walk.
-ScheduleProgram random_comprehensions(uint64_t seed, int index, int64_t most_steps = 60'000);
+struct ComprehensionOptions {
+  int64_t most_steps = 60'000;  // of one comprehension, which interpreters walk
+  bool large = false;           // as of ChainOptions
+};
+
+// Number `index` of a run from `seed`.
+ScheduleProgram random_comprehensions(uint64_t seed, int index,
+                                      const ComprehensionOptions& options = {});
 
 // A program of this graph, whose values are whole numbers, still without runs.
 ScheduleProgram program_of_comprehensions(const Graph& graph, uint64_t seed);

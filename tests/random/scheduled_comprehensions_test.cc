@@ -45,7 +45,7 @@ TEST_P(ScheduledComprehensions, AreComputedAsTheyAreWritten) {
   const auto [level, number_of_batch] = GetParam();
   const std::vector<int> numbers = batch(level, number_of_batch, kGraphs);
   ScheduledPrograms total = expect_scheduled(numbers, base_seed(), kSchedules, [](int number) {
-    return random_comprehensions(base_seed(), number, kMostSteps);
+    return random_comprehensions(base_seed(), number, {kMostSteps});
   });
   if (std::getenv("EMULSION_GRAPH") != nullptr) return;
   // The least that is tested: of a few graphs some have none of these.
