@@ -1,11 +1,15 @@
 #include "passes/derive/merge_axes.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "dsl/affine.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/repeated_reads.h"
 #include "passes/fuse/fused_group.h"
@@ -21,7 +25,15 @@ bool mentions_any(const Expr& e, const Axes& axes) {
                      [&](const Axis& axis) { return mentions(e, axis.name()); });
 }
 
-// Whether the last indices of a read are these axes, and nothing lies between their elements.
+// How far an index is behind an axis: the 2 of i + 2; nothing where it is anything else.
+std::optional<Extent> distance_from(const Expr& index, const Axis& axis) {
+  const std::optional<Affine> place = affine_of(index);
+  const std::map<std::string, int64_t> alone = {{axis.name(), 1}};
+  return place && place->coefficients == alone ? std::optional(place->offset) : std::nullopt;
+}
+
+// Whether the last indices of a read are these axes, or so many steps behind the outermost of them,
+// and nothing lies between their elements.
 bool walks(const Expr& read, const Axes& axes) {
   const size_t rank = read->args.size();
   if (rank < axes.size()) return false;
@@ -32,7 +44,8 @@ bool walks(const Expr& read, const Axes& axes) {
       continue;
     }
     const size_t at = i + axes.size() - rank;
-    if (index->op != ExprOp::axis || index->name != axes[at].name()) return false;
+    const std::optional<Extent> distance = distance_from(index, axes[at]);
+    if (!distance || (at > 0 && *distance != Extent(0))) return false;
     if (at > 0 && read->tensor->shape[i] != axes[at].extent()) return false;
   }
   return true;
@@ -122,10 +135,12 @@ Expr merged_body(const Expr& body, const Axes& axes, const Axis& merged) {
     if (!walks(e, axes)) return over_merged(e, axes, merged);
     // The extent that the tensor has there: of the outermost axis it may have more.
     const size_t rank = e->args.size(), kept = rank - axes.size();
-    Extent extent = 1;
+    Extent extent = 1, behind = distance_from(e->args[kept], axes.front()).value();
     for (size_t i = kept; i < rank; ++i) extent = extent * e->tensor->shape[i];
+    for (size_t i = kept + 1; i < rank; ++i) behind = behind * e->tensor->shape[i];
     std::vector<Expr> indices(e->args.begin(), e->args.begin() + static_cast<std::ptrdiff_t>(kept));
-    indices.push_back(axis_value(merged.name()));
+    const Expr place = axis_value(merged.name());
+    indices.push_back(behind == Extent(0) ? place : place + extent_value(behind));
     return read_op(merged_tensor(*e->tensor, axes.size(), extent), std::move(indices));
   });
 }

@@ -247,6 +247,32 @@ TEST(MergeLastAxes, NotARunTimeSizeOrALongerRowBehindIt) {
   EXPECT_EQ(merged(Graph(relu(input("x", f32, {3, 0}) * 2.0f, "y"))), "") << "nothing";
 }
 
+// Rows further on are as far on in the merged axis.
+TEST(MergeLastAxes, OfRowsBehindThoseOfTheResult) {
+  const auto view = [](const std::string& body) {
+    const Graph graph = parse_graph(
+        "emulsion graph 1\nsize N\ninput x: f32[N + 4, 7]\n"
+        "input z: f32[7, N]\ny[i: N, j: 7] = " +
+        body + "\noutput y\n");
+    const auto found = merge_last_axes(**graph.find("y"), 0, kV3);
+    return found ? to_string(found->view.body) : "";
+  };
+  EXPECT_EQ(view("x[i + 2, j] - x[i, j]"), "x[flat + 14] - x[flat]");
+  EXPECT_EQ(view("x[i + 4, j] * 2f"), "x[flat + 28] * 2f");
+  EXPECT_EQ(view("x[max(min(i + 1, N - 1), 0), j]"), "");
+  EXPECT_EQ(view("x[i + 2, 6 - j]"), "");
+  EXPECT_EQ(view("x[i / 2, j]"), "");
+  EXPECT_EQ(view("z[j, i] + x[i + 1, j]"), "");
+  const Graph differences = parse_graph(
+      "emulsion graph 1\nsize N\ninput x: f32[N + 1, 7]\n"
+      "y[i: N, j: 7] = x[i + 1, j] - x[i, j]\noutput y\n");
+  EXPECT_TRUE(derives_on_all(differences, {0, 1, 2, 33}));
+  const Graph pictures = parse_graph(
+      "emulsion graph 1\ninput x: u8[9, 6, 7]\n"
+      "y[c: 9, i: 4, j: 7] = x[c, i + 1, j] + x[c, i + 2, j]\noutput y\n");
+  EXPECT_TRUE(derives_on_all(pictures, {1}));
+}
+
 TEST(MergeLastAxes, NotWhereTheLastFillsVectors) {
   EXPECT_NE(merged(Graph(relu(input("x", f32, {3, 127}) * 2.0f, "y"))), "");
   EXPECT_EQ(merged(Graph(relu(input("x", f32, {3, 128}) * 2.0f, "y"))), "") << "16 vectors of 8";
