@@ -220,7 +220,33 @@ std::set<std::string> axes_gone(const Op& op, const Op& normal) {
   return gone;
 }
 
+namespace {
+
+// Whether a place of what is computed is told by an axis of one step and another one together, as
+// x[i + u]. What is computed there has the place that is written.
+bool steps_with_units(const Op& op) {
+  if (std::any_of(op.members.begin(), op.members.end(),
+                  [](const OpPtr& member) { return steps_with_units(*member); })) {
+    return true;
+  }
+  const auto mentions_any = [&](const Expr& index, bool of_units) {
+    return std::any_of(op.axes.begin(), op.axes.end(), [&](const Axis& axis) {
+      return is_unit(axis.extent()) == of_units && mentions(index, axis.name());
+    });
+  };
+  return op.kind == OpKind::compute && any_part(op.body, [&](const Expr& e) {
+           return e->op == ExprOp::read && is_computed(*e->tensor) &&
+                  std::any_of(e->args.begin(), e->args.end(), [&](const Expr& index) {
+                    return mentions_any(index, true) && mentions_any(index, false);
+                  });
+         });
+}
+
+}  // namespace
+
 std::optional<Graph> with_normal_axes(const Graph& graph) {
+  const auto is_mixed = [](const OpPtr& op) { return steps_with_units(*op); };
+  if (std::any_of(graph.ops().begin(), graph.ops().end(), is_mixed)) return std::nullopt;
   WrittenOtherwise otherwise;
   bool any_is_otherwise = false;
   for (const OpPtr& op : graph.ops()) any_is_otherwise = otherwise.add(*op) || any_is_otherwise;

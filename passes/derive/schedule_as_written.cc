@@ -30,7 +30,6 @@ bool is_at_loop_of_target(const Directive& d) {
 // The axes of a stage; of one that a directive makes those of the stage before, of a copy those of
 // what is copied.
 struct StageAxes {
-  Shape shape;                    // as written
   std::set<std::string> units;    // that the normal form has not
   std::vector<std::string> sums;  // of the normal form, in its order
 };
@@ -78,13 +77,13 @@ class Renamed {
   }
 
   static StageAxes axes_of(const Op& written, const Op& normal) {
-    StageAxes axes{written.shape, axes_gone(written, normal), {}};
+    StageAxes axes{axes_gone(written, normal), {}};
     for (const Axis& axis : normal.reduction_axes) axes.sums.push_back(axis.name());
     return axes;
   }
 
   static StageAxes axes_of_copy(const Op& written, const Op& normal) {
-    StageAxes axes{written.shape, {}, {}};
+    StageAxes axes;
     for (const Axis& axis : copy_axes(written)) axes.units.insert(axis.name());
     for (const Axis& axis : copy_axes(normal)) axes.units.erase(axis.name());
     return axes;
@@ -109,12 +108,11 @@ class Renamed {
     }
   }
 
-  // What is stored in an output has its shape, and is read at its own place there, which an axis of
-  // one step may be written otherwise than. What shares loops with another has their names.
+  // What is stored in an output is read at its own place there, which an axis of one step may be
+  // written otherwise than. What shares loops with another has their names.
   bool is_possible(const std::string& stage, const Directive& d) const {
     if (d.kind == DirectiveKind::compute_with) return names_.count(stage) == names_.count(d.target);
     if (d.kind != DirectiveKind::store_in_output) return true;
-    if (axes_.at(stage).shape != axes_.at(d.target).shape) return false;
     const OpPtr *op = written_.find(stage), *output = written_.find(d.target);
     return op == nullptr || output == nullptr || reads_at_own_place(**op, **output);
   }

@@ -159,11 +159,11 @@ TEST(FoundGraphs, OnePlaceOfRowsOfARunTimeLength) {
 TEST(FoundGraphs, APieceOfWhichOnlyTheLastPlaceIsInside) {
   const Graph graph = graph_of(
       "size H\nsize W\ninput x: i16[H + 2]\n"
-      "s[i: W] = sum(r: H + 2) select(r >= 3, x[max(r - 3, 0)], x[r / 2]) + "
-      "select(i == W - 1, i16(max(min(select(i >= 3 && i - 3 < H + 2, "
-      "i32(x[max(min(i - 3, H + 1), 0)]), i32(x[max(min(i * 2 + 3, H + 1), 0)])) * 36, 100), 0)), "
-      "select(r > 8, x[max(min(r + 3, H + 1), 0)], x[r / 2]))\n"
-      "y[i: W] = s[i] + s[max(min(i + 3, W - 1), 0)]\noutput y\n");
+      "s[i: W] = sum(r: H + 2) x[r] + select(i == W - 1, "
+      "i16(max(min(select(i >= 3 && i - 3 < H + 2, i32(x[max(min(i - 3, H + 1), 0)]), "
+      "i32(x[max(min(i * 2 + 3, H + 1), 0)])) * 36, 100), 0)), x[r / 2])\n"
+      "y[k: 2*H, i: W] = s[i] + i16(k)\noutput y\n");
+  EXPECT_NO_THROW(run_pipeline(graph, target_of("x86-64-v2", 2)));
   EXPECT_TRUE(derives_on_all(graph, {1, 2, 16, 17, 33}));
 }
 
@@ -173,6 +173,19 @@ TEST(FoundGraphs, SumsOfAFewRowsInAStep) {
       "size H\ninput x: f32[20, 64, 2*H, 64]\ninput w: f32[64]\n"
       "p[i: 20, j: 64, k: 2*H, l: 64] = x[i, j, k, l] * 2f + 1f\n"
       "y[i: 20, j: 64, k: 2*H] = sum(u: 64) p[i, j, k, u / 2] * w[u]\noutput y\n");
+  for (const char* const level : kLevels) {
+    EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 64))) << level;
+  }
+}
+
+// A place that an axis of one step says with another: what is there is computed as it is written.
+TEST(FoundGraphs, PlacesOfTwoAxesOfWhichOneHasOneStep) {
+  const Graph graph = graph_of(
+      "size H\nsize W\ninput x: u16[W, W, H]\ninput z: i32[H, W, 1]\n"
+      "s[i: H, j: W] = sum(r: 1, t: 1) abs("
+      "f32(x[max(min(z[i, j, t], W - 1), 0), j + t, i + r]) + "
+      "f32(x[max(select(j == 0, W - 1, j - 1), 0), j, max(min(i + 2, H - 1), 0)]))\n"
+      "y[i: H, j: W, u: 1] = (i16(s[i + u, j]) + i16(s[u + i, j + u])) / 8i16\noutput y\n");
   for (const char* const level : kLevels) {
     EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 64))) << level;
   }

@@ -165,6 +165,10 @@ TEST(MergeFusedAxes, NotWhereItIsComputedOutsideOfThatLoop) {
   root.schedule[root.y].fuse(root.i, root.j, f);
   root.schedule[root.m].fuse(root.i, root.j, f);
   stays(root.schedule);
+  Cube outer;
+  outer.schedule[outer.y].fuse(outer.j, outer.k, f);
+  outer.schedule[outer.m].fuse(outer.j, outer.k, f).compute_at(outer.y, outer.i);
+  stays(outer.schedule);
 }
 
 TEST(MergeFusedAxes, NotWhereSomethingElseComesFirst) {
