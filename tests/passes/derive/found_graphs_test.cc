@@ -163,7 +163,9 @@ TEST(FoundGraphs, APieceOfWhichOnlyTheLastPlaceIsInside) {
       "i16(max(min(select(i >= 3 && i - 3 < H + 2, i32(x[max(min(i - 3, H + 1), 0)]), "
       "i32(x[max(min(i * 2 + 3, H + 1), 0)])) * 36, 100), 0)), x[r / 2])\n"
       "y[k: 2*H, i: W] = s[i] + i16(k)\noutput y\n");
-  EXPECT_NO_THROW(run_pipeline(graph, target_of("x86-64-v2", 2)));
+  for (const char* const level : kLevels) {
+    EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 2))) << level;
+  }
   EXPECT_TRUE(derives_on_all(graph, {1, 2, 16, 17, 33}));
 }
 
@@ -183,11 +185,13 @@ TEST(FoundGraphs, PlacesOfTwoAxesOfWhichOneHasOneStep) {
   const Graph graph = graph_of(
       "size H\nsize W\ninput x: u16[W, W, H]\ninput z: i32[H, W, 1]\n"
       "s[i: H, j: W] = sum(r: 1, t: 1) abs("
-      "f32(x[max(min(z[i, j, t], W - 1), 0), j + t, i + r]) + "
+      "f32(x[max(min(z[i, j, t], W - 1), 0), j + t, i + t]) + "
       "f32(x[max(select(j == 0, W - 1, j - 1), 0), j, max(min(i + 2, H - 1), 0)]))\n"
       "y[i: H, j: W, u: 1] = (i16(s[i + u, j]) + i16(s[u + i, j + u])) / 8i16\noutput y\n");
   for (const char* const level : kLevels) {
+    const std::string small = std::string(level) + ",cores=64,l1=32768,l2=64,l3=16777216";
     EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 64))) << level;
+    EXPECT_NO_THROW(run_pipeline(graph, Target::parse(small))) << level;
   }
 }
 
