@@ -1,7 +1,7 @@
 #ifndef EMULSION_TESTS_RANDOM_COMPREHENSION_TYPES_H_
 #define EMULSION_TESTS_RANDOM_COMPREHENSION_TYPES_H_
 
-// The types of random comprehensions, and how large their values may be.
+// The types of random comprehensions, how large their values may be, and large extents.
 
 #include <cstdint>
 #include <utility>
@@ -62,6 +62,13 @@ inline std::pair<int, int> range_of_arguments(DType dtype) {
     default:
       return {-8, 8};
   }
+}
+
+// At which threads share the work: of graphs that are lowered and not run.
+inline const std::vector<int>& large_extents() {
+  static const std::vector<int> extents = {1,  2,  3,  4,   7,   8,   12,  16,   20,
+                                           28, 31, 64, 100, 224, 400, 513, 1000, 3000};
+  return extents;
 }
 
 }  // namespace emulsion

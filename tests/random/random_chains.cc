@@ -121,8 +121,6 @@ RandomChain ChainDrawer::draw(uint64_t seed_of_arguments) {
 void ChainDrawer::draw_extents() {
   static const std::vector<int> numbers = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 12, 15, 16,
                                            17, 18, 20, 24, 31, 32, 33, 40, 48, 56, 64, 72, 100};
-  static const std::vector<int> large = {1,  2,  3,  4,   7,   8,   12,  16,   20,
-                                         28, 31, 64, 100, 224, 400, 513, 1000, 3000};
   const int count = random_.between(2, 3);
   const double often = chance(0.3) ? 0 : 0.4;
   for (int i = 0; i < count; ++i) {
@@ -130,7 +128,7 @@ void ChainDrawer::draw_extents() {
     extents_.push_back(is_size ? Extent::size(i == 0   ? "H"
                                               : i == 1 ? "W"
                                                        : "N")
-                               : Extent(random_.of(options_.large ? large : numbers)));
+                               : Extent(random_.of(options_.large ? large_extents() : numbers)));
   }
   const Extent first = extents_.front();
   if (chance(0.15)) extents_.push_back(2 * first);

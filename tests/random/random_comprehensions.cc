@@ -72,9 +72,7 @@ class Drawer {
   void draw_extents() {
     static const std::vector<int> numbers = {1,  2,  3,  4,  5,  6,  7,  8,  9,  12, 15,
                                              16, 17, 20, 31, 32, 33, 40, 48, 64, 67, 100};
-    static const std::vector<int> large = {1,  2,  3,  4,   7,   8,   12,  16,   20,
-                                           28, 31, 64, 100, 224, 400, 513, 1000, 3000};
-    const std::vector<int>& drawn = options_.large ? large : numbers;
+    const std::vector<int>& drawn = options_.large ? large_extents() : numbers;
     const int count = random_.between(2, 3);
     for (int i = 0; i < count; ++i) {
       const bool is_size = random_.chance(0.5);
