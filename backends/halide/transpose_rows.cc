@@ -215,8 +215,8 @@ std::vector<Stmt> statements_of(const hi::Block* block) {
   return all;
 }
 
-// Without the names of scalar numbers that are nothing loaded: the copies of an unrolled loop name
-// the same row anew, and each names its own.
+// Puts values in the place of the names of scalar numbers that are made without loads and calls:
+// each copy of an unrolled loop has a name of its own for the same row.
 class InlineNumbers : public hi::IRMutator {
  private:
   using hi::IRMutator::visit;

@@ -18,8 +18,8 @@ int64_t vectors_of_row(const Op& op, const Target& target) {
   return (op.axes.back().extent().as_constant().value_or(0) + lanes - 1) / lanes;
 }
 
-// How many rows of columns that are no whole vectors are a few of them, as they lie in memory; 0
-// where so many rows are too many.
+// How many rows are a few whole vectors, as they lie in memory; 0 where each row is whole vectors,
+// or where it takes more rows than there are, or too many vectors.
 int64_t rows_in_vectors(const Op& op, const Target& target) {
   constexpr int64_t kMostVectors = 8;
   const int64_t lanes = value_lanes(op, target), columns = op.axes.back().extent().constant_term();
