@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 
 import source_tree
 
@@ -100,6 +101,9 @@ REGISTRY_HOSTS = [
 ]
 
 COMMANDS = ("./bazelw run //examples/digits", "./bazelw test //...")
+
+# Files at the top of the tree, besides dot files and folders.
+AT_THE_TOP = {"BUILD", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "WORKSPACE", "bazelw"}
 
 
 def includes(path):
@@ -329,6 +333,25 @@ def without_floor():
             )
 
 
+def committed():
+    """The files that git knows, or None where it knows none: the tree is no clone, or somebody else's."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=source_tree.ROOT, stdout=subprocess.PIPE)
+    return [path for path in listed.stdout.decode().split("\0") if path] if listed.returncode == 0 else None
+
+
+def committed_by_mistake(paths):
+    """What a command left behind: a file at the top that has no place there, or one with nothing in it."""
+    for path in paths:
+        whole = os.path.join(source_tree.ROOT, path)
+        folder, _, name = path.rpartition("/")
+        if not folder and not name.startswith(".") and name not in AT_THE_TOP:
+            yield "{}: at the top there are {} and folders; is it a leftover?".format(path, ", ".join(sorted(AT_THE_TOP)))
+        elif folder and folder.split("/")[0] not in source_tree.FOLDERS:
+            yield "{}: expected a folder of {}".format(path, ", ".join(source_tree.FOLDERS))
+        if os.path.isfile(whole) and os.path.getsize(whole) == 0:
+            yield path + ": is empty; is it a leftover?"
+
+
 def main():
     report = source_tree.Report("Layout")
     report.case("EveryFileIsInABuildFile", without_build_entry())
@@ -347,6 +370,11 @@ def main():
     report.case("DocumentedCodeIsCompiled", documented_code_that_is_not_compiled())
     report.case("EverySuiteHasAFloor", without_floor())
     report.case("EveryPackageWasTried", packages_without_a_version())
+    paths = committed()
+    if paths is None:
+        report.skip("NothingIsCommittedByMistake", "git lists no files here")
+    else:
+        report.case("NothingIsCommittedByMistake", committed_by_mistake(paths))
     report.finish()
 
 
