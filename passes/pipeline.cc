@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "dsl/error.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
 #include "passes/analyse/machine_model.h"
@@ -84,6 +85,18 @@ FusionReport together(FusionReport first, const FusionReport& second) {
   return first;
 }
 
+// Of a derived schedule: that a directive is refused is nothing that a user could mend. A tile
+// machine may be too small for a graph.
+template <typename Step>
+auto derived_in(const Target& target, const Step& step) {
+  if (target.is_tile_machine()) return step();
+  try {
+    return step();
+  } catch (const ScheduleError& error) {
+    throw InternalError("the schedule that was derived cannot be lowered: " + error.message());
+  }
+}
+
 // What is fused, and the schedule that is derived for it.
 struct Fused {
   Graph apart;   // operation by operation, with what was joined and copied
@@ -127,7 +140,8 @@ Fused fuse_by(const Graph& graph, const Target& target, const DeriveOptions& opt
     shared = share_loops(grouped, target, derive.loops, &loops);
     (*dump)("share_loops", shared);
   }
-  Schedule schedule = derive_stages(apart, shared, target, derive, &loops);
+  Schedule schedule =
+      derived_in(target, [&] { return derive_stages(apart, shared, target, derive, &loops); });
   (*dump)("derive_schedule", schedule);
   if (!target.is_tile_machine()) {
     const MachineModel machine = machine_model(target);
@@ -144,8 +158,9 @@ Fused fuse_by(const Graph& graph, const Target& target, const DeriveOptions& opt
   return {std::move(apart), std::move(shared), std::move(report), schedule};
 }
 
-Lowered lowered_of(const Fused& fused, Dump* dump) {
-  LoopNest nest = lower_in_steps(fused.shared, fused.schedule, dump);
+Lowered lowered_of(const Fused& fused, const Target& target, Dump* dump) {
+  LoopNest nest =
+      derived_in(target, [&] { return lower_in_steps(fused.shared, fused.schedule, dump); });
   verify_graph(fused.shared);
   return {fused.shared, fused.report, fused.schedule, std::move(nest)};
 }
@@ -185,13 +200,13 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   if (options.fuse) {
     expect_fused(fused.apart, fused.shared, fused.report, rules.fail_on_unfused);
   }
-  return lowered_of(fused, &dump);
+  return lowered_of(fused, target, &dump);
 }
 
 Lowered run_pipeline(const Graph& graph, const Target& target, const FusionPolicies& policies,
                      const SizeValues& sizes) {
   Dump dump(nullptr);
-  return lowered_of(fuse_by(graph, target, {}, policies, {}, sizes, &dump), &dump);
+  return lowered_of(fuse_by(graph, target, {}, policies, {}, sizes, &dump), target, &dump);
 }
 
 std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Target& target,

@@ -54,7 +54,8 @@ struct FusionPolicies {
   SiblingPolicy siblings = share_always;  // of those that the target's loops allow
 };
 
-// Derives the schedule for `target`.
+// Derives the schedule for `target`. InternalError: it cannot be lowered; a kernel is to be had all
+// the same by pipeline_with_fallback.h.
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options = {},
                      std::string* dump = nullptr,
                      const FusionConfig& fusion = fusion_config_from_environment());

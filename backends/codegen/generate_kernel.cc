@@ -20,6 +20,7 @@
 #include "passes/fuse/fusion_config.h"
 #include "passes/nest/loop_nest.h"
 #include "passes/pipeline.h"
+#include "passes/pipeline_with_fallback.h"
 
 namespace emulsion {
 namespace {
@@ -57,7 +58,7 @@ void check_request(const KernelRequest& request) {
     fail("kernel {}, fail_on_unfused: expected a derived schedule, got {}, which decides itself",
          request.name, request.schedule);
   }
-  if (!request.fuse) {
+  if (!request.derive.fuse) {
     fail("kernel {}, fail_on_unfused: expected a kernel that is fused, got one that is not",
          request.name);
   }
@@ -80,18 +81,22 @@ struct ScheduledNest {
   LoopNest nest;
 };
 
-// One for each target.
-std::vector<ScheduledNest> nests_for(const KernelRequest& request, const Graph& graph,
-                                     std::string* dump = nullptr) {
+struct ScheduledNests {
+  std::vector<ScheduledNest> targets;
+  std::vector<std::string> warnings;
+};
+
+ScheduledNests nests_for(const KernelRequest& request, const Graph& graph,
+                         std::string* dump = nullptr) {
   if (!request.schedule.empty()) {
     const Schedule schedule = read_schedule(request.schedule, graph);
-    return {request.targets.size(), {schedule, run_pipeline(graph, schedule, dump)}};
+    return {{request.targets.size(), {schedule, run_pipeline(graph, schedule, dump)}}, {}};
   }
-  DeriveOptions options;
-  options.fuse = request.fuse;
-  std::vector<ScheduledNest> nests;
-  for (Lowered& lowered : run_pipeline(graph, request.targets, options, dump, fusion_of(request))) {
-    nests.push_back({lowered.schedule, std::move(lowered.nest)});
+  LoweredForTargets made =
+      run_pipeline_with_fallback(graph, request.targets, request.derive, dump, fusion_of(request));
+  ScheduledNests nests{{}, std::move(made.warnings)};
+  for (Lowered& lowered : made.targets) {
+    nests.targets.push_back({lowered.schedule, std::move(lowered.nest)});
   }
   return nests;
 }
@@ -123,7 +128,8 @@ std::vector<std::string> kernel_files(const std::string& name, size_t target_cou
   return files;
 }
 
-void generate_kernel(const KernelRequest& request, const KernelFunction& kernel) {
+std::vector<std::string> generate_kernel(const KernelRequest& request,
+                                         const KernelFunction& kernel) {
   check_request(request);
   OutputFiles files(request.directory);
   const Graph graph = graph_of(kernel, KernelContext(request.targets, request.data));
@@ -132,7 +138,8 @@ void generate_kernel(const KernelRequest& request, const KernelFunction& kernel)
   KernelDescription description;
   description.name = request.name;
   description.label = request.label.empty() ? request.name : request.label;
-  for (ScheduledNest& made : nests_for(request, graph)) {
+  ScheduledNests scheduled = nests_for(request, graph);
+  for (ScheduledNest& made : scheduled.targets) {
     const size_t i = nests.size();
     nests.push_back(std::move(made.nest));
     texts.push_back({to_string(made.schedule), request.schedule.empty()});
@@ -144,11 +151,12 @@ void generate_kernel(const KernelRequest& request, const KernelFunction& kernel)
   description.nest = &nests.front();
   description.targets = request.targets;
   description.flops = count_flops(graph);
-  write(&files, request.name + ".json", kernel_manifest(description, texts));
+  write(&files, request.name + ".json", kernel_manifest(description, texts, scheduled.warnings));
   compile_aot(nests, request.name, request.targets, files.scratch_path(""), request.compile);
   description.c_header_guard = guard_of(files.scratch_path(request.name + ".h"));
   write(&files, request.name + "_kernel.h", kernel_header(description));
   files.commit(kernel_files(request.name, request.targets.size()));
+  return std::move(scheduled.warnings);
 }
 
 std::string dump_kernel(const KernelRequest& request, const KernelFunction& kernel) {
@@ -162,7 +170,8 @@ void generate_code(const KernelRequest& request, const KernelFunction& kernel) {
   check_request(request);
   const Graph graph = graph_of(kernel, KernelContext(request.targets, request.data));
   std::vector<LoopNest> nests;
-  for (ScheduledNest& made : nests_for(request, graph)) nests.push_back(std::move(made.nest));
+  for (ScheduledNest& made : nests_for(request, graph).targets)
+    nests.push_back(std::move(made.nest));
   write_code(nests, request.name, request.targets, request.directory, request.compile);
 }
 

@@ -23,6 +23,7 @@
 #include "backends/entry/compile_options.h"
 #include "dsl/graph.h"
 #include "dsl/target.h"
+#include "passes/derive/derive_schedule.h"
 
 namespace emulsion {
 
@@ -31,7 +32,7 @@ struct KernelRequest {
   std::string label;            // for readers of the files; the name when empty
   std::vector<Target> targets;  // the best first
   std::string schedule;  // a file (schedule_file.h), for all targets; empty: derived, for each
-  bool fuse = true;      // for derived schedules (passes/derive/derive_schedule.h)
+  DeriveOptions derive;  // for derived schedules
   // What derived schedules must not compute apart (passes/fuse/expect_fused.h).
   std::vector<std::string> fail_on_unfused;
   CompileOptions compile;                   // of the kernel's code
@@ -41,8 +42,11 @@ struct KernelRequest {
 
 using KernelFunction = std::function<Graph(const KernelContext&)>;
 
+// What who builds the kernel should know: nothing, or which derived schedules could not be lowered,
+// so that a simpler one was taken (passes/pipeline_with_fallback.h). The manifest has it too.
 // Error: whatever is wrong with the request, the data, the graph, the schedule or the directory.
-void generate_kernel(const KernelRequest& request, const KernelFunction& kernel);
+std::vector<std::string> generate_kernel(const KernelRequest& request,
+                                         const KernelFunction& kernel);
 
 // What every pass makes of the graph on its way to the kernel, as EMULSION_DUMP=1 prints it, for
 // each target. Errors as above; nothing is written.

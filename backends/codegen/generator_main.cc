@@ -98,6 +98,15 @@ Graph checked_kernel(const std::string& name, const std::vector<std::string>& co
   return graph;
 }
 
+void warn(const KernelRequest& request, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    std::fprintf(stderr,
+                 "warning: kernel %s is right, and may be slow, since a schedule was given up; "
+                 "please report it: %s\n",
+                 request.name.c_str(), warning.c_str());
+  }
+}
+
 int generate(int argc, char** argv) {
   KernelRequest request;
   bool check_reproducible = false;
@@ -151,7 +160,7 @@ int generate(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }
-  request.fuse = !no_fuse;
+  request.derive.fuse = !no_fuse;
   request.compile.isolate = true;
   for (const std::string& target : targets) request.targets.push_back(Target::parse(target));
   for (const std::string& file : data) add_data(file, &request);
@@ -159,11 +168,11 @@ int generate(int argc, char** argv) {
     texts.write(request);
   } else if (check_reproducible) {
     const std::vector<std::string> command(argv + 1, argv + argc);
-    emulsion::generate_kernel(request, [&](const KernelContext& context) {
-      return checked_kernel(request.name, command, context);
-    });
+    warn(request, emulsion::generate_kernel(request, [&](const KernelContext& context) {
+           return checked_kernel(request.name, command, context);
+         }));
   } else {
-    emulsion::generate_kernel(request, emulsion_kernel);
+    warn(request, emulsion::generate_kernel(request, emulsion_kernel));
   }
   return 0;
 }

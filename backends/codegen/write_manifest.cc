@@ -34,7 +34,8 @@ ordered_json buffer_json(const Buffer& buffer) {
 }  // namespace
 
 std::string kernel_manifest(const KernelDescription& kernel,
-                            const std::vector<TargetSchedule>& schedules) {
+                            const std::vector<TargetSchedule>& schedules,
+                            const std::vector<std::string>& warnings) {
   EMULSION_CHECK(schedules.size() == kernel.targets.size(), "{} schedules for {} targets",
                  schedules.size(), kernel.targets.size());
   ordered_json root;
@@ -58,6 +59,7 @@ std::string kernel_manifest(const KernelDescription& kernel,
                                {"schedule", schedules[i].derived ? "derived" : "file"},
                                {"schedule_hash", text_hash(schedules[i].text)}});
   }
+  root["warnings"] = warnings;
   root["flops"] = ordered_json::array();
   for (const FlopTerm& term : kernel.flops) {
     root["flops"].push_back(

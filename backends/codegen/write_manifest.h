@@ -7,7 +7,7 @@
 //
 //   {"format": 1, "kernel": "mlp", "arguments": [{"name": "x", "role": "input", "dtype": "f32",
 //    "shape": ["B", 64]}, ...], "targets": [{"target": "x86-64-linux-...", "schedule": "derived",
-//    "schedule_hash": "9c1f..."}], ...}
+//    "schedule_hash": "9c1f..."}], "warnings": [], ...}
 
 #include <string>
 #include <vector>
@@ -21,9 +21,10 @@ struct TargetSchedule {
   bool derived = true;  // not from a file
 };
 
-// `schedules`: one for each target of the kernel.
+// `schedules`: one for each target of the kernel. `warnings`: of generate_kernel().
 std::string kernel_manifest(const KernelDescription& kernel,
-                            const std::vector<TargetSchedule>& schedules);
+                            const std::vector<TargetSchedule>& schedules,
+                            const std::vector<std::string>& warnings = {});
 
 }  // namespace emulsion
 

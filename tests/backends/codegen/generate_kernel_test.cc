@@ -120,11 +120,24 @@ TEST(GenerateKernelTest, RefusesWhatIsNotFusedAsItMustBe) {
                    return Graph({relu(product, "y"), product});
                  });
   KernelRequest unfused = strict;
-  unfused.fuse = false;
+  unfused.derive.fuse = false;
   expect_refusal(unfused, "expected a kernel that is fused, got one that is not");
   KernelRequest scheduled = strict;
   scheduled.schedule = "y.schedule";
   expect_refusal(scheduled, "expected a derived schedule, got y.schedule");
+}
+
+TEST(GenerateKernelTest, WarnsOfAScheduleThatWasGivenUp) {
+  EXPECT_THAT(generate_kernel(request(directory("derived")), linear), ::testing::IsEmpty());
+  const fs::path path = directory("given_up");
+  KernelRequest with_bug = request(path);
+  with_bug.derive.panels["w"] = 0;  // panels of no columns: no such schedule can be lowered
+  const std::vector<std::string> warnings = generate_kernel(with_bug, linear);
+  EXPECT_THAT(warnings, ::testing::Contains(HasSubstr("cannot be lowered")));
+  EXPECT_THAT(files_in(path), ::testing::UnorderedElementsAreArray(kernel_files("f", 1)));
+  EXPECT_THAT(read(path / "f.json"), HasSubstr("cannot be lowered"));
+  with_bug.fail_on_unfused = {"matmul+relu"};
+  EXPECT_THROW(generate_kernel(with_bug, linear), InternalError);
 }
 
 // Rules of the environment for one target hold beside what the request asks for.
