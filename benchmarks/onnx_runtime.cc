@@ -94,6 +94,8 @@ std::vector<OnnxProgram> programs() {
   add_softmax_and_norms(64, 1000, &all);
   add_softmax_and_norms(4096, 128, &all);
   add_softmax_and_norms(512, 768, &all);
+  add_softmax_and_norms(8192, 256, &all);
+  add_softmax_and_norms(16384, 128, &all);
   add_softmax_and_norms(16, 32768, &all);
   add_softmax_and_norms(8, 131072, &all);
   add_softmax_and_norms(1023, 100, &all);

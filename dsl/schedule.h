@@ -229,7 +229,9 @@ class StageSchedule {
   // alloc p in heap       ->  alloc p in output y
   // No memory of its own: each element is where y will have its element of the same index, and y
   // overwrites it. For a p of the type and the extents of y, which y reads at its own index alone
-  // and no other operation reads once y is being computed. Halide has no such directive.
+  // and no other operation reads once y is being computed. A part of p that may reach past the end
+  // of y is computed up to there. `output` may be what is stored in an output itself. Halide has no
+  // such directive.
   StageSchedule& store_in_output(const Tensor& output);
   StageSchedule& store_in_output(const std::string& output);
   // The weight as this operation reads it: w[k, n] -> w_packed[n/factor, k, n%factor], zero-padded,

@@ -19,6 +19,7 @@
 #include "backends/halide/nan_bits.h"
 #include "backends/halide/narrow_masks.h"
 #include "backends/halide/one_step_loops.h"
+#include "backends/halide/ramp_indices.h"
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/shuffled_loads.h"
 #include "backends/halide/split_vectors.h"
@@ -384,6 +385,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::simplify(s);
   s = with_interleavings(s);
   s = hi::simplify(s);
+  s = ramp_indices(s);
   const int least_bits = least_masked_bits(target);
   s = mask_clamped_vectors(s, least_bits);
   // After vectors: what is likely is then known for whole vectors. Must run wherever something is

@@ -301,12 +301,14 @@ class NestInterpreter {
     view.data = output.data;
     for (size_t d = 0; d < step.extents.size(); ++d) {
       const BufferView::AxisView& whole = output.axes[d];
-      const int64_t min = machine_.run_index(step.mins[d]), extent = step.extents[d];
-      EMULSION_CHECK(extent == 0 || (min >= 0 && min + extent <= whole.extent),
-                     "alloc of {} in output {}: indices from {} to {} of {}", view.name,
-                     output.name, min, min + extent - 1, whole.extent);
+      const int64_t min = machine_.run_index(step.mins[d]), first = min - whole.min;
+      // A part may reach beyond the output, where it has no memory.
+      const int64_t extent = std::min(step.extents[d], whole.extent - first);
+      EMULSION_CHECK(extent == 0 || (first >= 0 && extent > 0),
+                     "alloc of {} in output {}: from index {} on, of {} from {} on", view.name,
+                     output.name, min, whole.extent, whole.min);
       view.axes[d] = {min, extent, whole.stride, false};
-      view.data += min * whole.stride * size;
+      view.data += first * whole.stride * size;
       std::vector<int64_t> next;
       for (int64_t offset : offsets) {
         for (int64_t i = 0; i < extent; ++i) next.push_back(offset + i * whole.stride * size);

@@ -24,6 +24,10 @@ namespace {
 // Rows up to this long have a lane each.
 constexpr int64_t kFewElements = 8;
 
+// Rows of fewer vectors have memory of their own, unless they are whole vectors
+// (may_be_in_output_memory).
+constexpr int64_t kApart = 8;
+
 // Other axes that rows may have.
 constexpr int64_t kMostOthers = 4;
 
@@ -110,6 +114,15 @@ bool has_rows_for_lanes(const Op& reader, size_t rows, const Target& target) {
   return reader.axes[rows - 1].extent().as_constant().value_or(least) >= least;
 }
 
+bool stores_in_output(const Schedule& schedule) {
+  const auto& stages = schedule.stages();
+  return std::any_of(stages.begin(), stages.end(), [](const auto& named) {
+    const std::vector<Directive>& all = named.second.directives();
+    return std::any_of(all.begin(), all.end(),
+                       [](const Directive& d) { return d.kind == DirectiveKind::store_in_output; });
+  });
+}
+
 void derive_in_ways(const RowGroup& group, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(group.reader());
   const std::optional<Extent> length = length_of_rows(group);
@@ -138,7 +151,16 @@ void derive_in_ways(const RowGroup& group, const Target& target, Schedule* sched
     derive_rows(group, target, &add_way("_small", *are_small), nullptr, kRowsAtATime);
   } else {
     const auto [vectors, rows] = short_rows(group, lanes, target);
-    derive_rows(group, target, &add_way_up_to("_short", lanes * vectors), nullptr, rows);
+    Schedule of_short = schedule->without_directives();
+    derive_rows(group, target, &of_short, nullptr, rows, vectors > kApart && !group.is_merged);
+    if (stores_in_output(of_short)) {
+      const Expr elements = extent_value(*length);
+      const Expr is_uneven = elements % int_constant(lanes) != int_constant(0);
+      derive_rows(group, target,
+                  &add_way("_uneven", elements < int_constant(kApart * lanes) && is_uneven),
+                  nullptr, rows);
+    }
+    add_way_up_to("_short", lanes * vectors) = of_short;
   }
   Schedule of_long = schedule->without_directives();
   derive_rows(group, target, &of_long);

@@ -28,15 +28,13 @@ bool is_read_through(const Op& op, const RowGroup& group) {
   });
 }
 
-// What is stored where the reader, an output, overwrites it: of long rows, which are computed one
-// at a time, one buffer less is in the cache. Null where there is none.
-const Op* stored_in_output(const RowGroup& group, const Schedule& schedule, const Target& target) {
+// What is stored where the reader, an output, overwrites it: one buffer less is in the cache, and
+// the memory of the output is waited for while there is something to compute. Null where there is
+// none.
+const Op* stored_in_output(const RowGroup& group, const Schedule& schedule) {
   const Op& reader = result_of(group.reader());
   if (!is_output(reader, schedule)) return nullptr;
-  if (has_results(group) || sums_of(group.reader()) != nullptr ||
-      (rows_in_cache(group, target).value_or(1) > 1 && !is_one_at_a_time(group, target))) {
-    return nullptr;
-  }
+  if (has_results(group) || sums_of(group.reader()) != nullptr) return nullptr;
   for (size_t i = 1; i < group.members.size(); ++i) {
     const RowGroup::Member& producer = group.members[i];
     const Op& op = *producer.op;
@@ -341,7 +339,7 @@ bool are_last_two(const RowGroup& group) {
 }  // namespace
 
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
-                 const BlockLoops* blocks, int64_t of_short) {
+                 const BlockLoops* blocks, int64_t of_short, bool in_output_memory) {
   const Op& reader = result_of(group.reader());
   StageSchedule& stage = (*schedule)[reader.name];
   const bool in_blocks = blocks != nullptr;
@@ -352,7 +350,10 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     inline_members(*member.op, nullptr, schedule);
     (*schedule)[result_of(*member.op).name].compute_inline();
   }
-  const Op* in_output = at_once ? nullptr : stored_in_output(group, *schedule, target);
+  const bool may_be_in_output =
+      are_short ? in_output_memory : may_be_in_output_memory(group, target);
+  const Op* in_output =
+      !in_blocks && may_be_in_output ? stored_in_output(group, *schedule) : nullptr;
   // No element is computed twice of an output that holds something else, or that others go with.
   const std::map<const Op*, const Op*> joined = joined_producers(group, in_output, at_once, target);
   const bool by_vectors = has_results(group) && !are_results_in_rows(group, target);
@@ -407,8 +408,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool lie_across = !in_blocks && rows != of_short;
   const Axis one(is_split ? Axis(fresh_axis(reader, "row")) : row);
   const bool exact = steps.exact_quotient(rows).has_value();
-  const bool starts_earlier =
-      !exact && !in_blocks && !shared_out && has_few_again(group, steps, rows);
+  const bool starts_earlier = !exact && !in_blocks && !shared_out && in_output == nullptr &&
+                              has_few_again(group, steps, rows);
   // Else the last rows have loops of their own, in which vectors through many rows end with them.
   const bool is_even =
       exact || starts_earlier || few || (!steps.is_constant() && rows > kRowsAtATime);

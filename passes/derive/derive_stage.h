@@ -262,9 +262,10 @@ void derive_with_reader(const std::vector<const Op*>& sums, const Op& reader, co
 // With `blocks`, a part of these for each of them, as many rows at a time as divide a block:
 //   for block: for rows: the producers' rows; the reader's rows
 // `of_short`: so many rows of a run-time length, which are short, are computed at a time; 0 of
-// others.
+// others. `in_output_memory`: with what is computed of these where the output is stored.
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
-                 const BlockLoops* blocks = nullptr, int64_t of_short = 0);
+                 const BlockLoops* blocks = nullptr, int64_t of_short = 0,
+                 bool in_output_memory = false);
 // The same of rows of a few elements, a row in each lane:
 //   for tile: the producers' elements of a vector of rows; the reader's
 // With loops of their own for lengths of up to four, which are `length`: of a known length vectors

@@ -276,6 +276,7 @@ std::optional<MergedRows> with_merged(const RowGroup& group, const RowAxes& axes
     merged.ops.push_back(op);
   }
   merged.fuses = ops.fuses();
+  merged.group.is_merged = true;
   return merged;
 }
 

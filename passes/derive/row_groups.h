@@ -47,6 +47,9 @@ struct RowGroup {
   // Of rows in each lane: whether the members have the marks of rows that vectors lie along
   // (build_row_group()), and a few of them can be computed so.
   bool may_go_along = false;
+  // Whether rows are told by several axes that are one here (merge_row_axes()): a few of them lie
+  // in no rectangle of these.
+  bool is_merged = false;
   // Whether that axis is known to have fewer rows than would be computed at a time, a run-time
   // number: then one is.
   bool are_few = false;

@@ -126,6 +126,14 @@ bool is_one_at_a_time(const RowGroup& group, const Target& target) {
   return vectors && *vectors > kVectorsAtATime && !are_short_rows(*points_of_row(group));
 }
 
+bool may_be_in_output_memory(const RowGroup& group, const Target& target) {
+  if (rows_in_cache(group, target).value_or(1) <= 1 || is_one_at_a_time(group, target)) return true;
+  if (group.is_merged || group.is_across_steps()) return false;
+  const Op& reader = result_of(group.reader());
+  return vectors_along(group, target).value_or(1) > 1 &&
+         reader.shape.back().exact_quotient(value_lanes(reader, target)).has_value();
+}
+
 bool are_results_in_rows(const RowGroup& group, const Target& target) {
   const std::optional<int64_t> bytes = bytes_of_row(group);
   return bytes && *bytes <= std::max<int64_t>(target.l1_bytes, target.l2_bytes / 2);

@@ -21,6 +21,10 @@ constexpr int64_t kRowsAtATime = 4;
 // each has more than 24 vectors, and no vectors lie across the rows (`softmax/512x768` of
 // `//benchmarks:onnx_runtime`).
 bool is_one_at_a_time(const RowGroup& group, const Target& target);
+// Whether what is computed of rows may wait where the output is stored: they are computed one at a
+// time, or are several whole vectors, along which all of it lies. Where a row ends in a part of a
+// vector, that is stored last, and the next row, which begins in the same line, waits for it.
+bool may_be_in_output_memory(const RowGroup& group, const Target& target);
 // Whether rows of a run-time number have so few elements that many of them are computed at a time:
 // vectors lie across them in what there is once in a row, and go through several where one fills
 // none. The last tile has no more rows than are left (end_vectors.h).

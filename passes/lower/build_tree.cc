@@ -382,7 +382,7 @@ class TreeBuilder {
       }
     }
     node.guards = std::move(map.guards);
-    if (plan.kept_whole) guard_domain(regions_[id], &node);
+    if (plan.ends_at_domain()) guard_domain(regions_[id], &node);
     node.atomic = part == Part::update && plan.atomic;
     const Expr body = part == Part::init
                           ? stage.body
@@ -400,7 +400,7 @@ class TreeBuilder {
     return shape;
   }
 
-  // What is stored whole ends where its domain ends, though a tile of it may reach past that.
+  // A tile may reach past the end of the domain.
   static void guard_domain(const StageRegion& region, UopNode* node) {
     for (size_t d = 0; d < region.axes.size(); ++d) {
       const Extent& extent = region.stage.axes[d].extent();

@@ -202,23 +202,24 @@ class OutputChecker {
                           name(), place, output(), to_string(size), axis.name(),
                           to_string(storage_.extents[d])));
         }
-        check_end(region_.axes[d], axis, place);
+        check_start(region_.axes[d], axis, place);
       }
     }
   }
 
-  // A tile of constant size may reach past the domain; the memory of the output does not.
-  void check_end(const AxisRegion& region, const Axis& axis, const std::string& place) const {
+  // A tile of constant size may reach past the domain: of what is there nothing is computed. All
+  // tiles are to start where the output has memory.
+  void check_start(const AxisRegion& region, const Axis& axis, const std::string& place) const {
     if (region.is_whole) return;
+    const int64_t size = std::max<int64_t>(constant_value(region.needed_extent).value_or(1), 1);
     if (region.lowest && region.highest) {
-      const Extent spare = axis.extent() - Extent(1) - *region.highest;
-      const bool from_start = never_negative(*region.lowest);
-      if (from_start && never_negative(spare)) return;
+      const Extent last_start = *region.highest - Extent(size - 1);
+      const Extent spare = axis.extent() - Extent(1) - last_start;
+      if (never_negative(*region.lowest) && never_negative(spare)) return;
     }
     refuse_here(
-        fmt::format("expected tiles of {} {} that end where {} does, got ones that may "
-                    "reach past it; legal: a factor that divides {}, or one index at a "
-                    "time",
+        fmt::format("expected tiles of {} {} that start inside {}, got ones that may start beyond "
+                    "it; legal: a factor that divides {}, or one index at a time",
                     output(), place, axis.name(), axis.extent().to_string()));
   }
 

@@ -196,12 +196,22 @@ std::optional<LoopLevel> find_place(const LoopedNest& nest, StageId id, Directiv
   return LoopLevel{*target, position_of(nest.stages[*target].loops, d->axes[0]).value()};
 }
 
-// The output that store_in_output names.
+// What store_in_output names.
+std::optional<StageId> named_output(const LoopedNest& nest, StageId id) {
+  const Directive* d = nest.stages[id].find_directive(DirectiveKind::store_in_output);
+  return d ? nest.find(d->target) : std::nullopt;
+}
+
+// The output that store_in_output names, or what is stored in one itself.
 std::optional<StageId> find_output(const LoopedNest& nest, StageId id) {
   const Directive* d = nest.stages[id].find_directive(DirectiveKind::store_in_output);
   if (!d) return std::nullopt;
-  const std::optional<StageId> target = nest.find(d->target);
-  if (target && nest.stages[*target].is_output) return target;
+  const std::optional<StageId> target = named_output(nest, id);
+  std::optional<StageId> last = target;
+  for (size_t i = 0; last && !nest.stages[*last].is_output && i < nest.stages.size(); ++i) {
+    last = named_output(nest, *last);
+  }
+  if (last && nest.stages[*last].is_output) return target;
   std::vector<std::string> outputs;
   for (const LoopedStage& plan : nest.stages) {
     if (plan.is_output) outputs.push_back(plan.stage.name);

@@ -58,7 +58,7 @@ std::vector<std::optional<Extent>> limits_of(const NestPlan& nest,
   std::vector<std::optional<Extent>> limits;
   if (const std::optional<StageId> id = nest.find(name)) {
     const StageRegion& region = regions[*id];
-    const bool is_whole = nest.stages[*id].kept_whole;
+    const bool is_whole = nest.stages[*id].ends_at_domain();
     for (size_t d = 0; d < region.axes.size(); ++d) {
       limits.push_back(is_whole || region.axes[d].is_whole
                            ? std::optional(region.stage.axes[d].extent())

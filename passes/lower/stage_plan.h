@@ -131,6 +131,10 @@ struct ScheduledStage : LoopedStage, StagePlaces, StageLinks {  // NOLINT: three
   // others read once the loops are done (keep_whole.cc).
   bool kept_whole = false;
 
+  // Whether its memory ends with its domain, so that nothing is computed beyond that, though a part
+  // may reach there.
+  bool ends_at_domain() const { return kept_whole || in_output; }
+
   bool outlives_compute_loop() const {  // stored outside the loop where it is computed
     return store_root || (store_at && !(store_at == compute_at));
   }

@@ -131,6 +131,11 @@ class LoopsVerifier : public ContextVisitor {
 
   // Whether nothing is computed past the end, though the part of it may reach there.
   bool ends_at_domain(const Stage& stage) const {
+    const auto alloc = allocs_.find(stage.name);
+    return is_kept_whole(stage) || (alloc != allocs_.end() && !alloc->second->output.empty());
+  }
+
+  bool is_kept_whole(const Stage& stage) const {
     const auto window = windows_.find(stage.name);
     return window != windows_.end() && window->second->is_whole;
   }
@@ -160,7 +165,7 @@ class LoopsVerifier : public ContextVisitor {
   std::optional<Expr> steps_in_domain(const Loop& loop, const Stage& stage) const {
     const std::optional<size_t> d = untransformed_axis(nest_, loop);
     const auto alloc = allocs_.find(stage.name);
-    const bool whole = ends_at_domain(stage);
+    const bool whole = is_kept_whole(stage);
     const bool kept = windows_.count(stage.name) > 0 && !whole;
     const bool may_end = loop.kind == LoopKind::serial || loop.kind == LoopKind::vectorized ||
                          loop.kind == LoopKind::unrolled;

@@ -143,13 +143,16 @@ class OutputsVerifier : public EndsVisitor {
         verify_copy(alloc);
       }
     }
+    const bool is_new = !alloc.output.empty() && in_outputs_.insert(alloc.stage).second;
     walk(*alloc.body);
+    if (is_new) in_outputs_.erase(alloc.stage);
   }
 
   void verify_memory(const Alloc& alloc) const {
     const Buffer &stored = nest_.buffer(alloc.stage), &output = nest_.buffer(alloc.output);
-    EMULSION_CHECK(output.role == BufferRole::output, "nest {}: {} is in {}, which is no output",
-                   nest_.name, alloc.stage, alloc.output);
+    EMULSION_CHECK(output.role == BufferRole::output || in_outputs_.count(alloc.output) > 0,
+                   "nest {}: {} is in {}, which is no output and in none", nest_.name, alloc.stage,
+                   alloc.output);
     EMULSION_CHECK(stored.dtype == output.dtype && stored.shape == output.shape,
                    "nest {}: {} is in output {}, which is of another type or shape", nest_.name,
                    alloc.stage, alloc.output);
@@ -191,14 +194,16 @@ class OutputsVerifier : public EndsVisitor {
     });
   }
 
-  // Each element of the stage is one that the output stores inside, or another iteration of the
-  // loops around would lose one.
+  // Each element of the stage, up to the end of its domain, is one that the output stores inside,
+  // or another iteration of the loops around would lose one.
   void verify_points(const Alloc& alloc) const {
     Point mins, ends;
     int64_t elements = 1;
     for (size_t d = 0; d < alloc.extents.size(); ++d) {
       mins.push_back(value_of(alloc.mins[d]));
-      const int64_t extent = value_of(alloc.extents[d]);
+      const Extent& domain = nest_.stage(alloc.output).axes[d].extent();
+      const int64_t extent =
+          std::min(value_of(alloc.extents[d]), value_of(extent_value(domain)) - mins.back());
       if (extent <= 0) return;
       ends.push_back(mins.back() + extent);
       elements = std::min(elements, kMostPoints + 1) * std::min(extent, kMostPoints + 1);
@@ -218,7 +223,9 @@ class OutputsVerifier : public EndsVisitor {
     }
   }
 
-  std::set<std::string> hoisted_;  // stages whose memory is around the node at hand
+  // Around the node at hand:
+  std::set<std::string> hoisted_;     // stages that have memory of their own
+  std::set<std::string> in_outputs_;  // stages that have that of an output
 };
 
 }  // namespace

@@ -371,9 +371,14 @@ TEST(InterpretNest, WhatIsNoSumIsInItsOutputForTheOracleToo) {
 }
 
 TEST(InterpretNest, NoticesStorageBeyondItsOutput) {
-  EXPECT_INTERNAL_ERROR(
-      interpret_nest(turned_round("y", int_constant(1)), {{"x", vector_of({1, 2, 3, 4})}}),
-      "alloc of z in output y: indices from 1 to 4 of 4");
+  const TensorValues x = {{"x", vector_of({1, 2, 3, 4})}};
+  EXPECT_INTERNAL_ERROR(interpret_nest(turned_round("y", int_constant(5)), x),
+                        "alloc of z in output y: from index 5 on, of 4 from 0 on");
+  EXPECT_INTERNAL_ERROR(interpret_nest(turned_round("y", int_constant(-1)), x),
+                        "alloc of z in output y: from index -1 on, of 4 from 0 on");
+  // Storage that reaches past the end has no more than the output.
+  EXPECT_INTERNAL_ERROR(interpret_nest(turned_round("y", int_constant(1)), x),
+                        "expected an index from [1], [3] of them on each axis");
 }
 
 TEST(InterpretNest, NoticesAMissingTree) {

@@ -68,6 +68,7 @@ TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
   for (const char* stage : {"highest", "p", "total", "y"}) {
     const std::string name = stage;
     EXPECT_TRUE(has(text, name + ".alternative(B <= 8, " + name + "_few)\n" + name +
+                              ".alternative(B < 64 && B % 8 != 0, " + name + "_uneven)\n" + name +
                               ".alternative(B <= 256, " + name + "_short)\n"))
         << text;
   }
@@ -75,11 +76,18 @@ TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
   EXPECT_TRUE(has(text, "y_short.split(i, i, row, 8)\n")) << text;
   EXPECT_TRUE(has(text, "p_short.compute_at(y_short, i)\n")) << text;
   EXPECT_TRUE(has(text, "total_short.split(r, r, lane, 16)\n")) << text;
+  // In the memory of the output, but for what a part of a vector stores at the end of each row.
+  EXPECT_TRUE(has(text, "p_short.store_in_output(y_short)\n")) << text;
+  EXPECT_TRUE(has(text, "p_uneven.compute_at(y_uneven, i)\n")) << text;
+  EXPECT_FALSE(has(text, "p_uneven.store_in_output")) << text;
   // Long ones, each by itself in the memory of the output.
   EXPECT_TRUE(has(text, "p.store_in_output(y)\n")) << text;
   EXPECT_TRUE(has(text, "p.compute_at(y, i)\n")) << text;
   EXPECT_TRUE(has(text, "total.split(r, r, lane, 32)\n")) << text;
-  EXPECT_TRUE(has(text, "\ny.specialize(B <= 8)\ny.specialize(B <= 256)\n")) << text;
+  EXPECT_TRUE(has(text,
+                  "\ny.specialize(B <= 8)\ny.specialize(B < 64 && B % 8 != 0)\n"
+                  "y.specialize(B <= 256)\n"))
+      << text;
   EXPECT_FALSE(has(text, "parallel")) << text;
 }
 
@@ -173,10 +181,11 @@ TEST(DeriveGroupByLength, OfFewRowsNoneHasALaneOfItsOwn) {
   EXPECT_TRUE(has(text, "y.alternative(B <= 256, y_short)\n")) << text;
 }
 
-TEST(DeriveGroupByLength, ShortRowsHaveTheirMemoryOnTheStack) {
+TEST(DeriveGroupByLength, RowsThatEndInAPartOfAVectorHaveTheirMemoryOnTheStack) {
   const Graph graph = softmax_by_hand(64, kSize);
   const std::string nest = to_string(lower(graph, derive_schedule(graph, kV3)));
-  EXPECT_TRUE(has(nest, "alloc p_short[y_short.i * 8 .. +8, 0 .. +B room 256] in stack")) << nest;
+  EXPECT_TRUE(has(nest, "alloc p_uneven[y_uneven.i * 8 .. +8, 0 .. +B room 63] in stack")) << nest;
+  EXPECT_TRUE(has(nest, "alloc p_short[y_short.i * 8 .. +8, 0 .. +B] in output y_short")) << nest;
   EXPECT_TRUE(has(nest, "alloc p[y.i .. +1, 0 .. +B] in output y")) << nest;
 }
 
@@ -239,11 +248,14 @@ TEST(DeriveGroupByLength, EveryLengthIsRight) {
 TEST(DeriveGroupByLength, RowsMayBeAsLongAsWhatIsLeftOfASize) {
   const Graph graph(softmax(input("x", f32, {kRows, kSize - 2}), -1, "y"));
   const std::string text = derived(graph, kV3);
-  EXPECT_TRUE(has(text, "y.alternative(B - 2 <= 8, y_few)\ny.alternative(B - 2 <= 256, y_short)\n"))
+  EXPECT_TRUE(has(text,
+                  "y.alternative(B - 2 <= 8, y_few)\n"
+                  "y.alternative(B - 2 < 64 && (B - 2) % 8 != 0, y_uneven)\n"
+                  "y.alternative(B - 2 <= 256, y_short)\n"))
       << text;
   EXPECT_TRUE(has(text, "y_few.specialize(B - 2 == 3)\n")) << text;
   const std::string nest = to_string(lower(graph, derive_schedule(graph, kV3)));
-  EXPECT_TRUE(has(nest, "+(B - 2) room 256] in stack")) << nest;
+  EXPECT_TRUE(has(nest, "+(B - 2) room 63] in stack")) << nest;
   for (const char* level : kLevels) {
     const Schedule schedule = derive_schedule(graph, target_of(level, 1));
     for (int64_t length : {0, 1, 3, 8, 9, 128, 129, 257}) {
@@ -256,9 +268,8 @@ TEST(DeriveGroupByLength, ThreadsShareRowsOfEitherLength) {
   const std::string text =
       derived(softmax_by_hand(kRows, kSize), Target::parse("x86-64-v3,cores=4"));
   const std::string enough = "specialize(min(R, 32768) * min(B, 32768) >= 41391)\n";
-  EXPECT_TRUE(
-      has(text, "y.specialize(B <= 8)\ny.specialize(B <= 256)\ny." + enough + "y.parallel(i)\n"))
-      << text;
+  EXPECT_TRUE(has(text, "y.specialize(B <= 256)\ny." + enough + "y.parallel(i)\n")) << text;
+  EXPECT_TRUE(has(text, "y_uneven." + enough + "y_uneven.parallel(i)\n")) << text;
   EXPECT_TRUE(has(text, "y_few." + enough + "y_few.parallel(tile)\n")) << text;
   EXPECT_TRUE(has(text, "y_short." + enough + "y_short.parallel(i)\n")) << text;
 }

@@ -28,6 +28,20 @@ void accepted(const Graph& graph, const std::string& directives) {
   expect_nest(parse_schedule("emulsion schedule 1\n" + directives, graph, "test"));
 }
 
+// Whatever the sizes are.
+testing::AssertionResult computes_for_all(const Graph& graph, const std::string& text) {
+  const LoopNest nest = lower(graph, parse_schedule(text, graph, "test"));
+  for (const int64_t rows : {0, 1, 3, 4, 5, 8, 9, 13}) {
+    for (const int64_t columns : {1, 4, 6}) {
+      const SizeValues sizes = {{"B", rows}, {"N", columns}};
+      if (auto result = computes(nest, graph, sizes, 1e-5); !result) {
+        return result << " of " << rows << " x " << columns;
+      }
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
 TEST(LowerOutputs, ARowIsWhereItsResultWillBe) {
   accepted(rows_of(6), "p.compute_at(y, m)\ns.compute_at(y, m)\np.store_in_output(y)\n");
 }
@@ -42,6 +56,42 @@ TEST(LowerOutputs, TilesOfRows) {
   accepted(rows_of(6),
            "y.split(m, mo, mi, 2)\np.compute_at(y, mo)\ns.compute_at(y, mo)\n"
            "p.store_in_output(y)\n");
+}
+
+// Of the last one no more is computed than the output has memory for.
+TEST(LowerOutputs, TilesThatReachPastTheEnd) {
+  for (const Extent& rows : {Extent(6), Extent(3), Extent(5), Extent::size("B")}) {
+    for (const char* const more :
+         {"", "y.partition(mo)\n", "y.parallel(mo)\np.vectorize(n, 4, predicate)\n",
+          "y.vectorize(n, 4, predicate)\ny.partition(mo)\ns.unroll(m)\n"}) {
+      const Graph graph = rows_of(rows, Extent::size("N"));
+      const std::string text =
+          "emulsion schedule 1\ny.split(m, mo, mi, 4)\np.compute_at(y, mo)\n"
+          "s.compute_at(y, mo)\np.store_in_output(y)\n";
+      EXPECT_TRUE(computes_for_all(graph, text + more)) << more;
+    }
+  }
+}
+
+TEST(LowerOutputs, NothingIsComputedPastTheEnd) {
+  const Graph graph = rows_of(6);
+  const std::string nest = to_string(lower(
+      graph, parse_schedule("emulsion schedule 1\ny.split(m, mo, mi, 4)\n"
+                            "p.compute_at(y, mo)\ns.compute_at(y, mo)\np.store_in_output(y)\n",
+                            graph, "test")));
+  EXPECT_NE(nest.find("alloc p[y.mo * 4 .. +4, 0 .. +10] in output y"), std::string::npos) << nest;
+  EXPECT_NE(nest.find("m = y.mo * 4 + p.m  if m < 6"), std::string::npos) << nest;
+  EXPECT_NE(nest.find("+= p[min(m, 5), n]"), std::string::npos) << "what is there" << nest;
+}
+
+TEST(LowerOutputs, InWhatIsInAnOutput) {
+  const std::string ways =
+      "emulsion schedule 1\ny.alternative(B <= 8, few)\nfew.store_in_output(y)\nfew.split(m, mo, "
+      "mi, 4)\n"
+      "p.alternative(B <= 8, p_few)\ns.alternative(B <= 8, s_few)\n"
+      "p_few.compute_at(few, mo)\ns_few.compute_at(few, mo)\np_few.store_in_output(few)\n"
+      "y.specialize(B <= 8)\n";
+  EXPECT_TRUE(computes_for_all(rows_of(Extent::size("B")), ways));
 }
 
 TEST(LowerOutputs, TilesOfTilesOfRows) {
@@ -217,16 +267,21 @@ TEST(LowerOutputs, RefusesATailThatReadsAgain) {
           "whose last tile reads some again");
 }
 
-TEST(LowerOutputs, RefusesTilesThatReachPastTheEnd) {
-  const auto at = [](const std::string& loop) {
-    return "y.split(m, mo, mi, 4)\np.compute_at(y, " + loop + ")\ns.compute_at(y, " + loop +
-           ")\np.store_in_output(y)";
-  };
-  refused(rows_of(6), at("mo"),
-          "expected tiles of y inside y.mo that end where m does, got ones that may reach past "
-          "it; legal: a factor that divides 6, or one index at a time");
-  refused(rows_of(6), at("mi"), "expected tiles of y inside y.mi that end where m does");
-  refused(rows_of(Extent::size("B")), at("mo"), "a factor that divides B");
+TEST(LowerOutputs, RefusesTilesThatStartBeyondTheEnd) {
+  const std::string at_each =
+      "y.split(m, mo, mi, 4)\np.compute_at(y, mi)\ns.compute_at(y, mi)\np.store_in_output(y)";
+  refused(rows_of(6), at_each,
+          "expected tiles of y inside y.mi that start inside m, got ones that may start beyond it; "
+          "legal: a factor that divides 6, or one index at a time");
+  refused(rows_of(Extent::size("B")), at_each, "a factor that divides B");
+}
+
+TEST(LowerOutputs, RefusesWhatIsInNoOutputInTheEnd) {
+  refused(rows_of(6), "s.compute_at(y, m)\np.store_in_output(s)", "expected an output (y), got s");
+  refused(parsed("input x: f32[4]\np[i: 4] = x[i] * 2f\nq[i: 4] = p[i] + 1f\ny[i: 4] = q[i] * 3f\n"
+                 "output y\n"),
+          "p.compute_at(q, i)\nq.store_in_output(p)\np.store_in_output(q)",
+          "expected an output (y), got ");
 }
 
 TEST(LowerOutputs, RefusesPartsThatAreNotTheSame) {

@@ -245,7 +245,7 @@ TEST(VerifyNestOutputs, FindsThemInLargeStorage) {
                 if (alloc->stage == "p") alloc->mins[1] = int_constant(1);
               },
               rows_nest(6, 5000)),
-          "y[0, 0] is computed where p is in it from 0, 1 to 1, 5001");
+          "y[0, 0] is computed where p is in it from 0, 1 to 1, 5000");
   refused(edited<Alloc>(
               [](Alloc* alloc) {
                 if (alloc->stage == "p") alloc->extents[1] = int_constant(4999);
