@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "dsl/error.h"
-#include "passes/analyse/machine_model.h"
 #include "passes/fuse/fused_group.h"
 
 namespace emulsion {
 namespace {
 
 using Names = std::set<std::string>;
+using Opportunities = std::vector<FusionOpportunity>;
 
 // Of a group the policies are asked before it is whole, and of another part of it than the graph
 // had: so operations are compared as the comprehensions in them.
@@ -35,9 +35,62 @@ bool is_of_value(const FusionOpportunity& one) {
          one.pattern == kBordersThrough;
 }
 
+bool is_same(const FusionOpportunity& a, const FusionOpportunity& b) {
+  return a.pattern == b.pattern && a.operations == b.operations;
+}
+
+// "layer blocks, a + y", as to_string() begins.
+std::string title_of(const FusionOpportunity& one) {
+  std::string title;
+  for (const std::string& name : one.operations) title += (title.empty() ? "" : " + ") + name;
+  if (title.empty()) title = "no operations";
+  return (one.pattern.empty() ? "" : one.pattern + ", ") + title;
+}
+
+bool holds(const Names& names, const std::string& name) { return names.count(name) > 0; }
+
+// Those that speak of one of the operations, or all, where none does; a few of them.
+std::string legal_instead_of(const FusionOpportunity& one, const Opportunities& found) {
+  constexpr size_t kMostNamed = 4;
+  const Names asked(one.operations.begin(), one.operations.end());
+  std::vector<std::string> near, all;
+  for (const FusionOpportunity& other : found) {
+    const bool is_near = std::any_of(other.operations.begin(), other.operations.end(),
+                                     [&](const std::string& name) { return holds(asked, name); });
+    (is_near ? near : all).push_back("\"" + title_of(other) + "\"");
+  }
+  if (near.empty()) near = std::move(all);
+  if (near.empty()) return "nothing, since none is found";
+  if (near.size() > kMostNamed) {
+    near.resize(kMostNamed);
+    near.emplace_back("..");
+  }
+  return fmt::format("{}", fmt::join(near, ", "));
+}
+
+// `chosen` as it is found: what is not legal there is not legal.
+Opportunities checked(const Graph& graph, Opportunities chosen, const Opportunities& found) {
+  for (FusionOpportunity& one : chosen) {
+    for (const std::string& name : one.operations) {
+      if (graph.find(name) != nullptr) continue;
+      fail("apply_opportunities: expected an operation of the graph, got {}", name);
+    }
+    const auto same = std::find_if(found.begin(), found.end(), [&](const FusionOpportunity& other) {
+      return is_same(one, other);
+    });
+    if (same == found.end()) {
+      fail("apply_opportunities: expected one of find_opportunities(), got \"{}\"; legal: {}",
+           title_of(one), legal_instead_of(one, found));
+    }
+    if (one.legal()) one.why_not = same->why_not;
+  }
+  return chosen;
+}
+
 class Chosen {
  public:
-  Chosen(const Graph& graph, const std::vector<FusionOpportunity>& chosen) : chosen_(chosen) {
+  // `chosen`: checked().
+  Chosen(const Graph& graph, const Opportunities& chosen) : chosen_(chosen) {
     // As find_opportunities() names them: what loops are shared of may be a group of these.
     std::unordered_map<std::string, OpPtr> by_name;
     for (const OpPtr& op : graph.ops()) by_name[op->name] = op;
@@ -47,9 +100,6 @@ class Chosen {
       Names names;
       for (const std::string& name : one.operations) {
         const auto op = by_name.find(name);
-        if (op == by_name.end()) {
-          fail("apply_opportunities: expected an operation of the graph, got {}", name);
-        }
         names.insert(name);
         if (!is_group(one)) names.merge(names_in(op->second));
       }
@@ -109,7 +159,7 @@ class Chosen {
   }
 
  private:
-  const std::vector<FusionOpportunity>& chosen_;
+  const Opportunities& chosen_;
   std::vector<Names> names_;  // of each, of comprehensions
 };
 
@@ -118,8 +168,6 @@ std::vector<std::string> named_in(const FusionDecision& decision) {
   names.insert(names.end(), decision.other_consumers.begin(), decision.other_consumers.end());
   return names;
 }
-
-bool holds(const Names& names, const std::string& name) { return names.count(name) > 0; }
 
 // What of it stays apart in what was made; nothing when it was applied.
 std::optional<std::string> left_apart(const FusionOpportunity& one, const Names& names,
@@ -162,12 +210,13 @@ std::string why_failed(const std::string& apart, const Names& names, const Lower
 AppliedOpportunities apply_opportunities(const Graph& graph, const Target& target,
                                          const std::vector<FusionOpportunity>& chosen,
                                          const SizeValues& sizes) {
-  machine_model(target);  // Error: a tile machine
-  const Chosen choice(graph, chosen);
+  const Opportunities found = find_opportunities(graph, target, sizes);  // Error: a tile machine
+  const Opportunities all = checked(graph, chosen, found);
+  const Chosen choice(graph, all);
   AppliedOpportunities made{
       run_pipeline(graph, target, choice.policies(), sizes), {}, {}, {}, std::nullopt};
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    FusionOpportunity one = chosen[i];
+  for (size_t i = 0; i < all.size(); ++i) {
+    FusionOpportunity one = all[i];
     if (!one.legal()) {
       made.refused.push_back(std::move(one));
       continue;

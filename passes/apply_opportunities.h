@@ -33,7 +33,8 @@ struct AppliedOpportunities {
 };
 
 // `chosen`: of find_opportunities(), at the same sizes. Each is in one of the lists, in the order
-// in which it was chosen. Error: an operation that the graph does not have; a tile machine.
+// in which it was chosen. Error: an operation that the graph does not have; a pattern and
+// operations that are not one of find_opportunities(); a tile machine.
 AppliedOpportunities apply_opportunities(const Graph& graph, const Target& target,
                                          const std::vector<FusionOpportunity>& chosen,
                                          const SizeValues& sizes = {});

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/operators.h"
@@ -179,18 +180,72 @@ TEST(ApplyOpportunities, WhatAnotherTookFails) {
   EXPECT_THAT(to_string(made), HasSubstr("failed: contraction epilogue, q + rq: not legal: "));
 }
 
+// An opportunity of `two_groups()` as somebody could make it up, or write it wrong.
+FusionOpportunity made_up(const std::string& pattern, std::vector<std::string> operations) {
+  FusionOpportunity one;
+  one.pattern = pattern;
+  one.operations = std::move(operations);
+  return one;
+}
+
+TEST(ApplyOpportunities, RefusesOneWithoutOperations) {
+  const std::string legal =
+      R"(; legal: "contraction epilogue, mm + t + layer", "elementwise chain, e + chain")";
+  for (const char* pattern : {kContractionEpilogue, kRecomputedValues, kReadThrough, kSiblings}) {
+    EXPECT_ERROR(applied_to(two_groups(), {made_up(pattern, {})}),
+                 "apply_opportunities: expected one of find_opportunities(), got \"" +
+                     std::string(pattern) + ", no operations\"" + legal);
+  }
+  FusionOpportunity refused = made_up("", {});
+  refused.why_not = "expected another day";
+  EXPECT_ERROR(applied_to(two_groups(), {refused}), "got \"no operations\"; legal: ");
+}
+
+TEST(ApplyOpportunities, RefusesWhatIsNotFound) {
+  const std::string legal = R"("; legal: "contraction epilogue, mm + t + layer")";
+  const std::vector<std::vector<std::string>> not_found = {
+      {"t"}, {"mm", "t", "layer", "layer"}, {"layer", "t", "mm"}, {"mm", "t"}};
+  for (const std::vector<std::string>& operations : not_found) {
+    EXPECT_ERROR(applied_to(two_groups(), {made_up(kContractionEpilogue, operations)}), legal);
+  }
+  EXPECT_ERROR(applied_to(two_groups(), {made_up(kElementwiseChain, {"mm", "t", "layer"})}),
+               "got \"elementwise chain, mm + t + layer" + legal);
+  EXPECT_ERROR(
+      applied_to(two_groups(), {made_up(kContractionEpilogue, {"mm", "t", "e", "chain"})}),
+      R"(; legal: "contraction epilogue, mm + t + layer", "elementwise chain, e + chain")");
+  EXPECT_ERROR(applied_to(Graph(relu(matrix("x"), "y")), {made_up(kSiblings, {"y", "x"})}),
+               "; legal: nothing, since none is found");
+}
+
+TEST(ApplyOpportunities, RefusalsNameAFewOfMany) {
+  std::vector<Tensor> outputs;
+  for (int i = 0; i < 6; ++i) outputs.push_back(relu(exp(matrix("x" + std::to_string(i)))));
+  EXPECT_ERROR(applied_to(Graph(outputs), {made_up(kSiblings, {"exp"})}),
+               R"(; legal: "elementwise chain, exp + relu")");
+  EXPECT_ERROR(applied_to(Graph(outputs), {made_up(kSiblings, {})}), "relu_3\", ..");
+}
+
 // Rows of eight have no vectors to be summed in.
-TEST(ApplyOpportunities, WhatTheTargetHasNoLoopsForFails) {
+TEST(ApplyOpportunities, RefusesWhatTheTargetHasNoLoopsFor) {
   const Tensor x = input("x", f32, {32, 8}), row = input("row", f32, {8});
   const Graph graph({sum(x, {1}, false, "rows"), relu(x + row, "b")});
-  FusionOpportunity made_up;
-  made_up.pattern = kSharedRows;
-  made_up.operations = {"rows", "b"};
-  const AppliedOpportunities made = applied_to(graph, {made_up});
-  EXPECT_THAT(made.applied, IsEmpty());
-  ASSERT_THAT(made.failed, SizeIs(1));
-  EXPECT_EQ(made.failed[0].why_not.value_or(""),
-            "expected loops on this target that rows shares, got none");
+  EXPECT_ERROR(applied_to(graph, {made_up(kSharedRows, {"rows", "b"})}),
+               "got \"shared rows, rows + b\"; legal: ");
+}
+
+// Whoever decides cannot make legal what is not.
+TEST(ApplyOpportunities, WhatIsFoundNotLegalIsRefused) {
+  const Tensor s = exp(matrix("x"), "s");
+  const Graph graph({relu(s, "a"), sum(s, {1}, false, "b")});
+  Opportunities all = found_in(graph);
+  const auto first = std::find_if(all.begin(), all.end(),
+                                  [](const FusionOpportunity& one) { return !one.legal(); });
+  ASSERT_NE(first, all.end());
+  const std::string reason = first->why_not.value_or("");
+  first->why_not.reset();
+  const AppliedOpportunities made = applied_to(graph, {*first});
+  ASSERT_THAT(made.refused, SizeIs(1));
+  EXPECT_EQ(made.refused[0].why_not.value_or(""), reason);
 }
 
 TEST(ApplyOpportunities, RefusesNamesThatTheGraphDoesNotHave) {
