@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dsl/affine.h"
+#include "dsl/condition_facts.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/index_interval.h"
@@ -113,11 +114,32 @@ class TurnFinder {
   bool is_known_ = true;
 };
 
-// Those inside of the axis, in order; nothing where that is not known.
-std::optional<std::vector<Extent>> in_order(const std::vector<Extent>& all, const Extent& extent) {
+// What run-time sizes are known to be wherever the axis matters, as a condition: of
+// select(C > 0, x[(j + C - 1) % C], 0) that C is at least 1. Undefined where nothing is.
+Expr sizes_that_matter(const Expr& body, const Axis& axis) {
+  Expr all;
+  visit(body, [&](const Expr& e) {
+    if (e->op != ExprOp::select || depends_on_loops(e->args[0]) || reads_data(e->args[0])) return;
+    const bool is_first = mentions(e->args[1], axis.name());
+    if (is_first == mentions(e->args[2], axis.name())) return;
+    for_each_fact(e->args[0], is_first, {}, [&](const Expr& fact) {
+      const Expr holds = fact >= int_constant(0);
+      all = all.defined() ? all && holds : holds;
+    });
+  });
+  return all;
+}
+
+// Those inside of the axis, in order; nothing where that is not known. `facts` say which are
+// outside: where they do not hold these do not matter.
+std::optional<std::vector<Extent>> in_order(const std::vector<Extent>& all, const Extent& extent,
+                                            const SizeFacts& facts) {
+  const auto is_never_negative = [&](const Extent& one) {
+    return facts.lower_bound(one).value_or(-1) >= 0;
+  };
   std::vector<Extent> turns;
   for (const Extent& turn : all) {
-    if (never_negative(Extent(0) - turn) || never_negative(turn - extent)) continue;
+    if (is_never_negative(Extent(0) - turn) || is_never_negative(turn - extent)) continue;
     if (!never_negative(turn) || !never_negative(extent - turn)) return std::nullopt;
     size_t place = 0;
     for (; place < turns.size() && !never_negative(turns[place] - turn); ++place) {
@@ -195,7 +217,8 @@ bool has_vectors_of_rows(const Op& op, const Target& target) {
 
 std::optional<std::vector<Extent>> turns_along(const Op& op, const Axis& axis) {
   const std::optional<std::vector<Extent>> all = TurnFinder(axis, false).find(op.body);
-  return all ? in_order(*all, axis.extent()) : std::nullopt;
+  if (!all) return std::nullopt;
+  return in_order(*all, axis.extent(), facts_of(sizes_that_matter(op.body, axis)));
 }
 
 std::vector<Extent> turns_to_cut_at(const Op& op, const Target& target) {

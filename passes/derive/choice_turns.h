@@ -20,7 +20,7 @@ namespace emulsion {
 // The indices of the axis from which on a comparison with it alone holds, or does not, or an index
 // a % n is of another quotient: in order, each inside the axis for all sizes. None where nothing
 // decides by the axis; nothing where one of them cannot be told, may be outside, or has no place in
-// the order.
+// the order. Of select(N > 0, x[(j + N - 1) % N], 0) those where N is at least 1.
 std::optional<std::vector<Extent>> turns_along(const Op& op, const Axis& axis);
 
 // Those at which the axis of vectors of a run-time length is cut. Each piece is vectors of

@@ -188,10 +188,15 @@ class Interior : public NestMutator {
           indices[d] = free;
           continue;
         }
-        if (!is_inside && !is_inside_unclamped(indices[d], shape[d], domain)) continue;
-        const Expr free = is_inside ? steps.between_ends(indices[d], in_loops, own_)
-                                    : steps.without_clamps(indices[d], in_loops);
-        if (is_inside || free.same_as(unclamped(free, shape[d]).index)) indices[d] = free;
+        if (is_inside) {
+          indices[d] = steps.between_ends(indices[d], in_loops, own_);
+        } else if (is_inside_unclamped(indices[d], shape[d], domain)) {
+          SparedSteps fewer = steps;
+          const Expr free = fewer.between_ends(indices[d], in_loops, own_);
+          if (!free.same_as(unclamped(free, shape[d]).index)) continue;
+          steps = fewer;
+          indices[d] = free;
+        }
       }
       return indices;
     });

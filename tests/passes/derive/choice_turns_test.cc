@@ -72,6 +72,24 @@ TEST(ChoiceTurns, CannotBeToldWhereTheyMayBeOutside) {
   EXPECT_EQ(turns_where(kSize + 2, [](const Expr& j) { return j < 2 * size; }), "none");
 }
 
+// Where there is something to read its length is at least 1.
+TEST(ChoiceTurns, AreThoseOfTheSizesThatMatter) {
+  const Tensor x = input("x", f32, {kSize});
+  const auto turns = [&](const Expr& condition, bool is_first, const Expr& other) {
+    return turns_of(kSize + 2, [&](const Expr& j) {
+      const Expr read = x(clamp((j + size - 1) % size, 0, size - 1));
+      return is_first ? select(condition, read, other) : select(condition, other, read);
+    });
+  };
+  const Expr none = constant(f32, 0), by_place = cast(f32, axis_value("j"));
+  EXPECT_EQ(turns(size > 0, true, none), "1, C + 1");
+  EXPECT_EQ(turns(size != 0, true, none), "1, C + 1");
+  EXPECT_EQ(turns(size > 0 && size_value("D") > 0, true, none), "1, C + 1");
+  EXPECT_EQ(turns(size == 0, false, none), "1, C + 1");
+  EXPECT_EQ(turns(!(size > 0), false, none), "1, C + 1");
+  EXPECT_EQ(turns(size > 0, true, by_place), "none");  // there the axis matters without it
+}
+
 TEST(ChoiceTurns, CannotBeToldWithoutAnOrder) {
   const auto either = [](const Expr& j) { return j < size || j > size_value("D"); };
   EXPECT_EQ(turns_where(kSize + kOther + 2, either), "none");
@@ -146,9 +164,13 @@ TEST(TurnsToCutAt, WhatIsDerivedComputesTheSame) {
       compute("y", {i, j}, x(i, j) * 2.0f + select(j < size, -other, other) * x(i, j % size)));
   const Graph row(concat({input("a", f32, {kSize}), input("b", f32, {kSize + 5})}, 0, "y"));
   const Graph bordered(pad(input("x", f32, {4, kSize}), {2, 3}, {2, 3}, 0, "y"));
+  const Axis k("k", kSize + 2);
+  const Tensor z = input("z", u8, {3, kSize});
+  const Graph around(
+      compute("y", {i, k}, select(size > 0, z(i, (k + size - 1) % size), cast(u8, 7))));
   for (const char* level : kLevels) {
     for (const Graph& graph :
-         {joined(kSize, kSize), joined(kSize, kSize, u8), rotated, row, bordered}) {
+         {joined(kSize, kSize), joined(kSize, kSize, u8), rotated, row, bordered, around}) {
       EXPECT_TRUE(derives(graph, target_of(level, 2), sizes)) << level;
     }
   }

@@ -219,13 +219,43 @@ TEST(PartitionLoops, SparesEdgesTheClampsOfTheOtherEnd) {
       << text;
 }
 
+// The same with three more at either end, as of what is padded, where there is anything to read.
+Graph padded_in_turns(bool wraps) {
+  const Axis i("i", B + 6);
+  const Tensor x = input("x", f32, {B});
+  const Expr n = extent_value(B), place = i - 3, far = abs(place);
+  const Expr at = wraps ? (place + 3 * n) % n : clamp(min(far, 2 * n - 2 - far), 0, n - 1);
+  return Graph(compute("y", {i}, select(n > 0, x(at), 0.0f)));
+}
+
+// What is read is empty where the loop is not, so that no index is inside: a choice says so.
+TEST(PartitionLoops, SparesTheInteriorTheTurnsOfWhatMayBeEmpty) {
+  for (const Tail tail : {Tail::guard, Tail::predicate, Tail::shift_inwards}) {
+    for (const bool wraps : {true, false}) {
+      Schedule schedule(padded_in_turns(wraps));
+      schedule["y"]
+          .specialize(size_value("B") + 6 >= 4)
+          .split(Axis("i"), Axis("i"), Axis("l"), 4, tail);
+      schedule["y"].partition(Axis("i"));
+      const LoopNest parts = lowered(schedule);
+      const std::string text = tree_of(parts);
+      EXPECT_NE(text.find("select(B > 0, x[i - 3], 0f)"), std::string::npos) << text;
+      EXPECT_NO_THROW(verify_nest(parts));
+      for (const int64_t b : {0, 1, 2, 3, 4, 5, 6, 7, 9, 40}) {
+        EXPECT_TRUE(computes(parts, schedule.graph(), {{"B", b}})) << b;
+      }
+    }
+  }
+}
+
 // Outside at some step where the clamps do nothing; one of two sides that nothing holds; clamped
 // by what is no size.
 TEST(PartitionLoops, LeavesClampsOfWhatIsNotKnownToBeInside) {
   const Expr i = axis_value("i"), last = size_value("B") - 1;
   for (const Expr& index : {min(i * 2, size_value("B")), max(i - 3, 0) + 4, min(i, 5) - 1,
                             2 * min(i, last) + max(i - 9, 0), max(min(i - 1, last), -1),
-                            min(max(i, 0) + 2, size_value("B") + 1)}) {
+                            min(max(i, 0) + 2, size_value("B") + 1),
+                            max(min((i + 9) % (size_value("B") + 3), size_value("B")), 0)}) {
     const LoopNest nest = pointwise_nest(B, read_buffer("x", DType::f32, {index}));
     EXPECT_EQ(partition_loops(nest, {"y.i"}).root, nest.root) << to_string(index);
   }
