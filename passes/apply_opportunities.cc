@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
@@ -16,6 +17,8 @@ namespace {
 
 using Names = std::set<std::string>;
 using Opportunities = std::vector<FusionOpportunity>;
+
+constexpr char kNotChosen[] = "expected an opportunity that was chosen";
 
 // Of a group the policies are asked before it is whole, and of another part of it than the graph
 // had: so operations are compared as the comprehensions in them.
@@ -122,10 +125,9 @@ class Chosen {
   }
 
   FusionPolicies policies() const {
-    static constexpr char kWhyNot[] = "expected an opportunity that was chosen";
     const auto refusal = [](bool wanted) -> std::optional<FusionRefusal> {
       if (wanted) return std::nullopt;
-      return FusionRefusal(kWhyNot);
+      return FusionRefusal(kNotChosen);
     };
     const auto of_pattern = [](const std::string& pattern) {
       return [pattern](const FusionOpportunity& one) { return one.pattern == pattern; };
@@ -135,7 +137,7 @@ class Chosen {
       Names names;
       for (const OpPtr& product : candidate.products) names.insert(product->name);
       if (has(names, of_pattern(kSiblingProducts))) return std::nullopt;
-      return kWhyNot;
+      return kNotChosen;
     };
     by_choice.groups = [=](const FusionCandidate& candidate) {
       return refusal(has({candidate.producer.name, candidate.consumer.name}, is_group));
@@ -169,6 +171,10 @@ std::vector<std::string> named_in(const FusionDecision& decision) {
   return names;
 }
 
+bool has_name(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // What of it stays apart in what was made; nothing when it was applied.
 std::optional<std::string> left_apart(const FusionOpportunity& one, const Names& names,
                                       const Lowered& lowered) {
@@ -190,19 +196,163 @@ std::optional<std::string> left_apart(const FusionOpportunity& one, const Names&
   return std::nullopt;
 }
 
-std::string why_failed(const std::string& apart, const Names& names, const Lowered& lowered) {
-  Names there;
-  for (const OpPtr& op : lowered.grouped.ops()) there.merge(names_in(op));
-  if (!holds(there, apart)) {
-    return fmt::format("expected {} in the graph, got it joined or copied by an opportunity before",
-                       apart);
+// A reason of another pattern, or that others were not chosen, says nothing of this one.
+bool says_why(const FusionDecision& decision, const FusionOpportunity& one) {
+  if (decision.fused || decision.reason == kNotChosen) return false;
+  if (is_group(one)) {
+    return decision.pattern == kContractionEpilogue || decision.pattern == kElementwiseChain;
   }
+  return decision.pattern == one.pattern;
+}
+
+// As the passes say it; nothing when they do not speak of it.
+std::optional<std::string> why_failed(const FusionOpportunity& one, const std::string& apart,
+                                      const Names& names, const Lowered& lowered) {
   for (const FusionDecision& decision : lowered.fusion.decisions) {
-    if (decision.fused || !holds(names, decision.producer)) continue;
+    if (!says_why(decision, one) || !holds(names, decision.producer)) continue;
     if (decision.producer != apart && decision.consumer != apart) continue;
     if (holds(names, decision.consumer)) return decision.reason;
   }
-  return fmt::format("expected loops on this target that {} shares, got none", apart);
+  return std::nullopt;
+}
+
+// Which others an opportunity needs that failed, or which one excludes it. That depends on loops
+// that only a derived schedule has, so it is tried out.
+class Trials {
+ public:
+  Trials(const Graph& graph, const Target& target, const SizeValues& sizes,
+         const Opportunities& chosen, const Opportunities& found)
+      : graph_(graph), target_(target), sizes_(sizes), chosen_(chosen), found_(found) {}
+
+  // None that could be left out. Empty when nothing helped.
+  Opportunities needs_of(const FusionOpportunity& one, const Names& names) {
+    const std::vector<Opportunities> near = by_nearness(one, names);
+    Opportunities needs;
+    for (const Opportunities& more : near) {
+      if (more.empty()) continue;
+      needs.insert(needs.end(), more.begin(), more.end());
+      if (helps(one, names, needs)) return fewest_of(std::move(needs), one, names);
+    }
+    return one_of(needs, one, names);  // where some of them exclude it
+  }
+
+  // One that was chosen and without which it is there.
+  std::optional<FusionOpportunity> excluding(const FusionOpportunity& one, const Names& names) {
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      const bool shares = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return has_name(chosen_[i].operations, name);
+      });
+      if (!shares || !chosen_[i].legal() || is_same(chosen_[i], one)) continue;
+      Opportunities fewer = chosen_;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (is_there(one, names, fewer)) return chosen_[i];
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // Of those that were not chosen, a few: groups that it speaks of by their last operations; what
+  // is read through beside it; and the others beside it. Beside it is what shares an operation with
+  // it, with what it reads, or with what reads it.
+  std::vector<Opportunities> by_nearness(const FusionOpportunity& one, const Names& names) const {
+    size_t left = 12;
+    Names around = names;
+    for (const OpPtr& op : graph_.ops()) {
+      for (const OpPtr& operand : operands(*op)) {
+        if (holds(names, op->name)) around.insert(operand->name);
+        if (holds(names, operand->name)) around.insert(op->name);
+      }
+    }
+    const Chosen all(graph_, found_);
+    const auto kind_of = [&](size_t i) {
+      const FusionOpportunity& other = found_[i];
+      if (is_group(other) && has_name(one.operations, other.operations.back())) return 0;
+      const Names& others = all.names_of(i);
+      const bool is_beside =
+          std::any_of(others.begin(), others.end(),
+                      [&](const std::string& name) { return holds(around, name); });
+      if (!is_beside) return -1;
+      return other.pattern == kReadThrough || other.pattern == kBordersThrough ? 1 : 2;
+    };
+    std::vector<Opportunities> near(3);
+    for (int kind = 0; kind < 3; ++kind) {
+      for (size_t i = 0; i < found_.size() && left > 0; ++i) {
+        if (!found_[i].legal() || kind_of(i) != kind || has_chosen(found_[i])) continue;
+        near[static_cast<size_t>(kind)].push_back(found_[i]);
+        --left;
+      }
+    }
+    return near;
+  }
+
+  bool has_chosen(const FusionOpportunity& other) const {
+    return std::any_of(chosen_.begin(), chosen_.end(),
+                       [&](const FusionOpportunity& one) { return is_same(one, other); });
+  }
+
+  Opportunities fewest_of(Opportunities needs, const FusionOpportunity& one, const Names& names) {
+    for (size_t i = needs.size(); i-- > 0 && needs.size() > 1;) {
+      Opportunities fewer = needs;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (helps(one, names, fewer)) needs = std::move(fewer);
+    }
+    return needs;
+  }
+
+  Opportunities one_of(const Opportunities& others, const FusionOpportunity& one,
+                       const Names& names) {
+    for (const FusionOpportunity& other : others) {
+      if (helps(one, names, {other})) return {other};
+    }
+    return {};
+  }
+
+  bool helps(const FusionOpportunity& one, const Names& names, const Opportunities& others) {
+    Opportunities all = chosen_;
+    all.insert(all.end(), others.begin(), others.end());
+    return is_there(one, names, all);
+  }
+
+  bool is_there(const FusionOpportunity& one, const Names& names, const Opportunities& chosen) {
+    if (left_ == 0) return false;
+    --left_;
+    const Chosen choice(graph_, chosen);
+    try {
+      return !left_apart(one, names, run_pipeline(graph_, target_, choice.policies(), sizes_));
+    } catch (const InternalError&) {
+      return false;  // nobody asked for this choice, which must not fail what somebody asked for
+    }
+  }
+
+  const Graph& graph_;
+  const Target& target_;
+  const SizeValues& sizes_;
+  const Opportunities& chosen_;
+  const Opportunities& found_;
+  int left_ = 48;  // each takes as long as apply_opportunities() does
+};
+
+// "expected "layer blocks, a + y" to be fused as well", "expected "layer blocks, a + y" not to be
+// fused", or what the passes say.
+std::string reason_for(const FusionOpportunity& one, const std::string& apart, const Names& names,
+                       const Lowered& lowered, Trials* trials) {
+  const Opportunities needs = trials->needs_of(one, names);
+  if (!needs.empty()) {
+    std::string titles;
+    for (size_t i = 0; i < needs.size(); ++i) {
+      const char* between = i + 1 < needs.size() ? ", " : " and ";
+      titles += (i > 0 ? between : "") + ("\"" + title_of(needs[i]) + "\"");
+    }
+    return "expected " + titles + " to be fused as well";
+  }
+  if (const auto other = trials->excluding(one, names)) {
+    return "expected \"" + title_of(*other) + "\" not to be fused";
+  }
+  if (const auto reason = why_failed(one, apart, names, lowered)) return *reason;
+  return fmt::format(
+      "expected loops for {} with what was chosen, got none: others of find_opportunities() have "
+      "to be fused as well, or not to be",
+      apart);
 }
 
 }  // namespace
@@ -215,6 +365,7 @@ AppliedOpportunities apply_opportunities(const Graph& graph, const Target& targe
   const Chosen choice(graph, all);
   AppliedOpportunities made{
       run_pipeline(graph, target, choice.policies(), sizes), {}, {}, {}, std::nullopt};
+  Trials trials(graph, target, sizes, all, found);
   for (size_t i = 0; i < all.size(); ++i) {
     FusionOpportunity one = all[i];
     if (!one.legal()) {
@@ -223,7 +374,7 @@ AppliedOpportunities apply_opportunities(const Graph& graph, const Target& targe
     }
     const Names& names = choice.names_of(i);
     const std::optional<std::string> apart = left_apart(one, names, made.lowered);
-    if (apart) one.why_not = why_failed(*apart, names, made.lowered);
+    if (apart) one.why_not = reason_for(one, *apart, names, made.lowered, &trials);
     (apart ? made.failed : made.applied).push_back(std::move(one));
   }
   made.gain = made.lowered.fusion.gain;

@@ -9,7 +9,8 @@
 //
 // The passes are those of the pipeline, in its order: products are joined, groups made, values
 // copied, loops shared. Of two opportunities that exclude one another the earlier pass has its
-// turn, and the other one fails.
+// turn, and the other one fails. So does one that needs others (passes/fuse/find_opportunities.h)
+// of which not all were chosen.
 
 #include <optional>
 #include <string>
@@ -26,7 +27,10 @@ struct AppliedOpportunities {
   Lowered lowered;
   std::vector<FusionOpportunity> applied;
   std::vector<FusionOpportunity> refused;  // those that are not legal
-  // Legal when they were looked at, and yet not there now: `why_not` says what stood in the way.
+  // Legal when they were looked at, and yet not there now: `why_not` says what stood in the way, or
+  // which others they need: "expected "contraction epilogue, h + a" to be fused as well", "expected
+  // "moves read through, t + y" not to be fused". To find that out takes a few dozen trials at
+  // most.
   std::vector<FusionOpportunity> failed;
   // Of all that was applied, together. Nothing where a size has no value.
   std::optional<FusionGain> gain;

@@ -19,7 +19,9 @@ namespace emulsion {
 // last of them; a move that is read through, and its readers; siblings that may share a loop, each
 // by the name of the operation or group that it is; products that may be joined; a value that
 // several read, and these, which may each compute it again; or one edge, pair or value that is not
-// legal. What of them excludes one another is up to who decides.
+// legal. What of them excludes one another is up to who decides. Each is legal beside all the
+// others, and some need others: loops that are shared by the last operations of groups, or read
+// through a move, may not be there without these. apply_opportunities() says which those are.
 struct FusionOpportunity {
   std::string pattern;                  // of fusion_patterns(); empty when it fits none
   std::vector<std::string> operations;  // in the order of the graph; the last one's value remains

@@ -176,7 +176,7 @@ TEST(ApplyOpportunities, WhatAnotherTookFails) {
   EXPECT_THAT(made.applied, SizeIs(1));
   ASSERT_THAT(made.failed, SizeIs(2));
   EXPECT_EQ(made.failed[0].why_not.value_or(""),
-            "expected q in the graph, got it joined or copied by an opportunity before");
+            R"(expected "sibling products, q + k" not to be fused)");
   EXPECT_THAT(to_string(made), HasSubstr("failed: contraction epilogue, q + rq: not legal: "));
 }
 
@@ -246,6 +246,87 @@ TEST(ApplyOpportunities, WhatIsFoundNotLegalIsRefused) {
   const AppliedOpportunities made = applied_to(graph, {*first});
   ASSERT_THAT(made.refused, SizeIs(1));
   EXPECT_EQ(made.refused[0].why_not.value_or(""), reason);
+}
+
+// Of which the loops are those of the groups that it speaks of by their last operations.
+Graph two_layers() {
+  const Tensor x = input("x", f32, {Extent::size("B"), 32});
+  const Tensor h = matmul(x, weight("w1", f32, {32, 40}), "h");
+  const Tensor d = matmul(relu(h, "a"), weight("w2", f32, {40, 32}), "d");
+  return Graph(add(x, d, "y"));
+}
+
+TEST(ApplyOpportunities, WhatNeedsOthersSaysWhich) {
+  const Graph graph = two_layers();
+  const Opportunities blocks = of_pattern(graph, kLayerBlocks);
+  ASSERT_THAT(blocks, SizeIs(1));
+  const AppliedOpportunities alone = applied_to(graph, blocks);
+  EXPECT_THAT(alone.applied, IsEmpty());
+  ASSERT_THAT(alone.failed, SizeIs(1));
+  EXPECT_EQ(alone.failed[0].why_not.value_or(""),
+            R"(expected "contraction epilogue, h + a" and "contraction epilogue, d + y" )"
+            "to be fused as well");
+  EXPECT_EQ(alone.lowered.fusion.fused_count(), 0);
+  const Opportunities all = found_in(graph);
+  EXPECT_THAT(applied_to(graph, all).applied, SizeIs(3));
+}
+
+TEST(ApplyOpportunities, WhatNeedsOthersIsNotToldOfThoseThatWereChosen) {
+  const Graph graph = two_layers();
+  Opportunities chosen = of_pattern(graph, kLayerBlocks);
+  for (FusionOpportunity& group : of_pattern(graph, kContractionEpilogue)) {
+    if (group.operations[0] == "h") chosen.push_back(group);
+  }
+  ASSERT_THAT(chosen, SizeIs(2));
+  const AppliedOpportunities made = applied_to(graph, chosen);
+  EXPECT_THAT(made.applied, SizeIs(1));
+  ASSERT_THAT(made.failed, SizeIs(1));
+  EXPECT_EQ(made.failed[0].why_not.value_or(""),
+            R"(expected "contraction epilogue, d + y" to be fused as well)");
+}
+
+TEST(ApplyOpportunities, SumsThatNeedWhatIsReadThrough) {
+  const Extent s = Extent::size("S"), t = Extent::size("T");
+  const Tensor x = input("x", f32, {t, s, t});
+  const Axis i("i", t), j("j", s), k("k", s), l("l", t), r("r", t);
+  Func wide("wide"), least("least");
+  wide(i, j, k, l) = x(i, j, l);
+  least(j, k, l) = reduce_min(r, wide(r, j, k, l));
+  const Graph graph(relu(least, "y"));
+  const Opportunities sums = of_pattern(graph, kWaitingSums);
+  ASSERT_THAT(sums, SizeIs(1));
+  const AppliedOpportunities alone = applied_to(graph, sums);
+  ASSERT_THAT(alone.failed, SizeIs(1)) << to_string(alone);
+  EXPECT_EQ(alone.failed[0].why_not.value_or(""),
+            R"(expected "moves read through, wide + least" to be fused as well)");
+}
+
+// Each sibling may be computed where its sum is.
+Graph siblings_in_sums() {
+  const Extent b = Extent::size("B"), n = Extent::size("S");
+  const Tensor x = input("x", f32, {b, n}), t = input("t", f32, {b, n});
+  const Tensor product = mul(x, t, "product");
+  const Tensor size = abs(sub(x, t, "difference"), "size");
+  return Graph({sum(product, {1}, false, "rows"), sum(size, {0}, false, "columns")});
+}
+
+// All that is beside them would take the loops that they need, and one of these is needed.
+TEST(ApplyOpportunities, SiblingsThatNeedAGroup) {
+  const Graph graph = siblings_in_sums();
+  const Opportunities siblings = of_pattern(graph, kSiblings);
+  ASSERT_THAT(siblings, SizeIs(1));
+  const AppliedOpportunities alone = applied_to(graph, siblings);
+  ASSERT_THAT(alone.failed, SizeIs(1)) << to_string(alone);
+  EXPECT_EQ(alone.failed[0].why_not.value_or(""),
+            R"(expected "elementwise chain, difference + size" to be fused as well)");
+}
+
+TEST(ApplyOpportunities, WhatSeveralExcludeSaysWhatThePassesSay) {
+  const AppliedOpportunities made = applied_to(siblings_in_sums(), found_in(siblings_in_sums()));
+  EXPECT_THAT(made.applied, SizeIs(3));
+  ASSERT_THAT(made.failed, SizeIs(1)) << to_string(made);
+  EXPECT_EQ(made.failed[0].why_not.value_or(""),
+            "expected loops of its own for product, got those of what it is computed in");
 }
 
 TEST(ApplyOpportunities, RefusesNamesThatTheGraphDoesNotHave) {
