@@ -247,7 +247,8 @@ class StageSchedule {
   // so that an operand can be staged at a loop of this operation, in other storage or another
   // order:
   //   s["x_tile"].compute_at(y, mo): only the part of x that an iteration of mo reads, by `load`.
-  // `operand` is an input, a weight or an operation that this one reads; its other readers keep it.
+  // `operand` is an input, a weight or an operation that this one reads, by itself or, if not so,
+  // through operations that are computed inline; its other readers keep it.
   // The new stage's axes are those of the operand; of an input, weight or constant i0, i1, ...
   // A weight is packed through its copy: copy_in(w, "w_tile"), then w_tile.pack(w, i1, 64).
   // Halide: operand.in(this).

@@ -112,15 +112,32 @@ WrittenStage copy_in(const WrittenNest& nest, WrittenStage* reader, const Direct
   return made;
 }
 
-// A weight that a stage reads through operations that are computed inline (`inlined`, producers
-// first) is packed as the stage will read it.
-void read_directly(const WrittenNest& nest, const std::vector<std::string>& inlined,
-                   const std::string& weight, Stage* stage) {
-  Stage direct = *stage;
-  for (size_t i = inlined.size(); i-- > 0;) {
-    direct.body = with_inlined(direct.body, {{inlined[i], nest.find(inlined[i])->stage}});
+// Of operations that are computed inline, producers first, those through which `operand` is read.
+std::vector<std::string> ways_to(const WrittenNest& nest, const std::vector<std::string>& inlined,
+                                 const std::string& operand) {
+  std::set<std::string> leads = {operand};
+  std::vector<std::string> found;
+  for (const std::string& name : inlined) {
+    const std::set<std::string> read = buffers_read_by(nest.find(name)->stage);
+    const auto leads_there = [&](const std::string& one) { return leads.count(one) > 0; };
+    if (!std::any_of(read.begin(), read.end(), leads_there)) continue;
+    leads.insert(name);
+    found.push_back(name);
   }
-  if (buffers_read_by(direct).count(weight) > 0) *stage = std::move(direct);
+  return found;
+}
+
+// What a stage reads through operations that are computed inline, and not by itself, is copied or
+// packed as the stage will read it.
+void read_directly(const WrittenNest& nest, const std::vector<std::string>& inlined,
+                   const std::string& operand, Stage* stage) {
+  if (buffers_read_by(*stage).count(operand) > 0) return;
+  const std::vector<std::string> ways = ways_to(nest, inlined, operand);
+  for (size_t i = ways.size(); i-- > 0;) {
+    if (buffers_read_by(*stage).count(ways[i]) == 0) continue;
+    stage->body = with_inlined(stage->body, {{ways[i], nest.find(ways[i])->stage}});
+    stage->body = with_simple_reads(stage->body, *stage);
+  }
 }
 
 // An operation without loops has no place for another directive; whichever came later is wrong.
@@ -194,6 +211,7 @@ class StructureApplier {
           break;
         case StageChange::copy_in:
           require_new_name(nest_, name, d);
+          read_directly(nest_, inlined_, d.operand, &self.stage);
           insert(at++, copy_in(nest_, &self, d));
           break;
         case StageChange::alternative:
@@ -203,9 +221,7 @@ class StructureApplier {
           ++at;
           break;
         case StageChange::pack:
-          if (buffers_read_by(self.stage).count(d.target) == 0) {
-            read_directly(nest_, inlined_, d.target, &self.stage);
-          }
+          read_directly(nest_, inlined_, d.target, &self.stage);
           pack_weight(&nest_, self, d);
           break;
         case StageChange::compute_inline:

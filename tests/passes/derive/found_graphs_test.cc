@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/graph_text.h"
@@ -263,6 +264,43 @@ TEST(FoundGraphs, AResultOfRowsInALoopOfSeveralAxes) {
       "output z\noutput y\n";
   const std::string schedule = schedule_for(lines, "x86-64-v2,cores=64");
   EXPECT_TRUE(has(schedule, "z.compute_at(y, l)\n")) << schedule;
+}
+
+// Heads of queries that share one head of keys, and other places that are one place, or affine,
+// only where they are read through the move: there the sums are a product, with panels of what is
+// moved.
+TEST(FoundGraphs, AProductOnlyOfWhatIsReadThroughAMove) {
+  const std::string queries = "input x: f32[64, 4, 8]\ninput v: f32[64, 8]\n";
+  const std::string unit = "k[i: 64, z: 1, d: 8] = v[i, d]\n";
+  const std::string heads = "k[i: 64, z: 2, d: 8] = v[i, d]\n";
+  const std::string computed =
+      "a[i: 64, d: 8] = max(v[i, d], 0f)\nk[i: 64, z: 1, d: 8] = a[i, d]\n";
+  const std::vector<std::pair<std::string, std::string>> reads = {
+      {unit, "min(h, 0)"},  {unit, "h / 4"},      {unit, "h % 1"},    {heads, "h % 2"},
+      {heads, "min(h, 1)"}, {heads, "1 - h / 4"}, {computed, "h / 4"}};
+  for (const auto& [moves, place] : reads) {
+    const std::string lines = queries + moves +
+                              "y[h: 4, i: 64, j: 64] = sum(d: 8) x[i, h, d] * k[j, " + place +
+                              ", d]\noutput y\n";
+    EXPECT_TRUE(has(schedule_for(lines, "x86-64-v3,cores=2"), "y_acc.copy_in(")) << lines;
+    EXPECT_TRUE(derives_on_all(graph_of(lines), {1})) << lines;
+    EXPECT_TRUE(derives(graph_of(lines), target_of("x86-64-v4", 16), {1})) << lines;
+  }
+}
+
+// The same of a run-time number of rows, with heads that are made by a product, and all behind it.
+TEST(FoundGraphs, AttentionWithOneHeadOfKeys) {
+  const Graph graph = graph_of(
+      "size S\ninput x: f32[S, 16]\nweight wq: f32[16, 16]\nweight wk: f32[16, 4]\n"
+      "q[s: S, n: 16] = sum(k: 16) x[s, k] * wq[k, n]\n"
+      "k[s: S, n: 4] = sum(k: 16) x[s, k] * wk[k, n]\n"
+      "q3[s: S, h: 4, d: 4] = q[s, h * 4 + d]\nk3[s: S, h: 1, d: 4] = k[s, d]\n"
+      "s[h: 4, i: S, j: S] = sum(d: 4) q3[i, h, d] * k3[j, h / 4, d]\n"
+      "m[h: 4, i: S] = max(j: S) s[h, i, j]\n"
+      "e[h: 4, i: S, j: S] = exp(s[h, i, j] - m[h, i])\nz[h: 4, i: S] = sum(j: S) e[h, i, j]\n"
+      "p[h: 4, i: S, j: S] = e[h, i, j] / z[h, i]\n"
+      "y[i: S, h: 4, d: 4] = sum(j: S) p[h, i, j] * k3[j, h / 4, d]\noutput y\n");
+  EXPECT_TRUE(derives_on_all(graph, {0, 1, 5, 24}));
 }
 
 // Threads share 12,000 H pixels in blocks of 4,096, of which there is one where H is not 0.

@@ -149,6 +149,33 @@ TEST(LowerCopies, OfAnInlinedStageComputesIt) {
   expect_nest(schedule);
 }
 
+// Once y reads x itself: at no more than one place for all heads, as a person would write it.
+TEST(LowerCopies, OfWhatIsReadThroughOperationsThatAreInline) {
+  const Axis h("h", 3), j("j", 8), one("one", 1), d("d", 4);
+  Tensor x = input("x", f32, {8, 4}), q = input("q", f32, {8, 3, 4});
+  Tensor heads = compute("heads", {j, one, d}, x(j, d + Expr(one) * 4));
+  Tensor same = compute("same", {j, one, d}, heads(j, one, d));
+  Tensor twice = compute("twice", {j, h, d}, q(j, h, d) * 2.0f);
+  Tensor y = compute("y", {h, j}, sum(d, twice(j, h, d) * same(j, Expr(h) / 3, d)));
+  Schedule schedule(y);
+  for (const Tensor& inlined : {heads, same, twice}) schedule[inlined].compute_inline();
+  schedule[y].copy_in(x, "x_tile").split(j, mo, mi, 4).reorder({d, mi, h, mo});
+  schedule["x_tile"].compute_at(y, mo);
+  expect_nest(schedule);
+}
+
+// What y reads itself is copied there, and there alone.
+TEST(LowerCopies, OfWhatIsReadAlsoThroughAnInlinedOperation) {
+  const Axis i("i", 8);
+  Tensor x = input("x", f32, {8});
+  Tensor back = compute("back", {i}, x(7 - Expr(i)));
+  Tensor y = compute("y", {i}, x(i) + back(i));
+  Schedule schedule(y);
+  schedule[back].compute_inline();
+  schedule[y].copy_in(x, "again").copy_in(back, "once");
+  EXPECT_TRUE(lowers(y, schedule));
+}
+
 TEST(LowerCopies, OfAConstantAnOutputAndAScalar) {
   const Axis i("i", 4);
   Tensor table = constant("table", {4}, std::vector<float>{1, 2, 3, 4});
@@ -175,6 +202,17 @@ TEST(LowerCopies, WhatAPaddedConvolutionReads) {
 }
 
 TEST_F(LowerRefuses, CopyOfWhatItDoesNotRead) {
+  y().copy_in(x_, "c");
+  refused("y.copy_in(x, c)", "expected an operand that y reads (biased or v), got x");
+}
+
+TEST_F(LowerRefuses, CopyOfWhatIsReadThroughAnOperationThatIsNotInline) {
+  y().copy_in(b_, "c");
+  refused("y.copy_in(b, c)", "expected an operand that y reads (biased or v), got b");
+}
+
+TEST_F(LowerRefuses, CopyOfWhatNoOperationThatIsInlineReads) {
+  biased().compute_inline();
   y().copy_in(x_, "c");
   refused("y.copy_in(x, c)", "expected an operand that y reads (biased or v), got x");
 }
