@@ -320,7 +320,7 @@ def emulsion_library(
       deps: more that the source needs.
       fuse: False derives schedules that compute every operation by itself, through memory.
       fail_on_unfused: patterns such as "matmul+bias+relu" (passes/fuse/named_pattern.h), or "siblings", "shared rows" and others
-        that passes/fuse/fusion_report.h names, of which each that the graph holds must be computed as one, for every target. Else the build fails and says what stayed apart,
+        that passes/fuse/expect_fused.h lists, of which each that the graph holds must be computed as one, for every target. Else the build fails and says what stayed apart,
         and why; as it does when the graph holds no such thing.
       checked: True makes a kernel that compares every offset with the memory that it goes to, before it uses it,
         and returns a code and a message instead of leaving that memory. For finding mistakes: such a kernel is

@@ -1,5 +1,7 @@
 #include "passes/fuse/expect_fused.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -33,14 +35,38 @@ std::string reason_for(const std::string& name, const FusionReport& report) {
   return "nothing was fused";
 }
 
+// Those that decisions are looked up for.
+const std::vector<std::string>& patterns_of_decisions() {
+  static const std::vector<std::string> kPatterns = {
+      kSiblings,    kSiblingProducts, kRecomputedValues, kSharedRows,  kSharedColumns,
+      kLayerBlocks, kSlidingWindows,  kWaitingSums,      kReadThrough, kBordersThrough};
+  return kPatterns;
+}
+
+constexpr char kWhat[] = "fail_on_unfused";
+
+// Error: a name that is none, with those that are.
+void check_name(const std::string& name) {
+  try {
+    NamedPattern(kWhat, name);
+  } catch (const Error& error) {
+    fail("{}; or {}", error.what(), fmt::join(patterns_of_decisions(), ", "));
+  }
+}
+
 // Every decision of that pattern: siblings are no group of the graph, and a value that is computed
-// again is in several.
-void expect_decisions(const std::string& pattern, const FusionReport& report) {
+// again is in several. What another pattern computes together is not apart.
+void expect_decisions(const std::string& pattern, const FusionReport& report,
+                      const std::unordered_map<std::string, std::string>& groups) {
+  const auto is_together = [&](const FusionDecision& decision) {
+    const auto one = groups.find(decision.producer), other = groups.find(decision.consumer);
+    return one != groups.end() && other != groups.end() && one->second == other->second;
+  };
   bool found = false;
   for (const FusionDecision& decision : report.decisions) {
     if (decision.pattern != pattern || decision.needed_elsewhere) continue;
     found = true;
-    if (decision.fused) continue;
+    if (decision.fused || (pattern == kSiblings && is_together(decision))) continue;
     if (pattern == kRecomputedValues) {
       fail(
           "fail_on_unfused: expected {} to be computed again by each of its users, got it stored: "
@@ -64,14 +90,13 @@ void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& 
     return found == groups.end() ? op->name : found->second;
   };
   for (const std::string& name : names) {
-    static const std::vector<std::string> kOfDecisions = {
-        kSiblings,    kSiblingProducts, kRecomputedValues, kSharedRows,  kSharedColumns,
-        kLayerBlocks, kSlidingWindows,  kWaitingSums,      kReadThrough, kBordersThrough};
-    if (std::count(kOfDecisions.begin(), kOfDecisions.end(), name) > 0) {
-      expect_decisions(name, report);
+    const std::vector<std::string>& of_decisions = patterns_of_decisions();
+    if (std::count(of_decisions.begin(), of_decisions.end(), name) > 0) {
+      expect_decisions(name, report, groups);
       continue;
     }
-    NamedPattern pattern("fail_on_unfused", name);
+    check_name(name);
+    NamedPattern pattern(kWhat, name);
     bool found = false;
     for (const OpPtr& op : graph.ops()) {
       const std::optional<Match> match = pattern.match(op);

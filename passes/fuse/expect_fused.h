@@ -11,8 +11,11 @@
 
 namespace emulsion {
 
-// `names`: as in named_pattern.h, "matmul+bias+relu", and "siblings", "sibling products" and
-// "recomputed values" for those of find_siblings.h, join_products.h and recompute_producers.h.
+// `names`: as in named_pattern.h, "matmul+bias+relu", of which each that `graph` holds has to be
+// one group; and of fusion_patterns() all but the two of groups, "contraction epilogue" and
+// "elementwise chain", which say of no operations that they belong together: "siblings", "sibling
+// products", "recomputed values", "shared rows", "shared columns", "layer blocks", "sliding
+// windows", "waiting sums", "moves read through" and "borders read through".
 // `grouped` is `graph` after fuse_epilogues() and share_loops(), of whose groups either is one
 // here, and `report` what these said, derive_schedule() of siblings, join_products() and
 // recompute_producers(). Where values were copied, `graph` has the copies, too.

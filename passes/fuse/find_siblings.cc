@@ -71,17 +71,23 @@ class Groups {
       std::vector<size_t> candidates;
       if (may_join) candidates = candidates_of(*op);
       std::optional<size_t> joined;
-      std::optional<FusionRefusal> refused;  // by the first
+      size_t with = 0;
+      std::optional<Refusal> refused;  // by the first that it does not need, if there is one
       for (size_t i = 0; i < candidates.size() && !joined; ++i) {
-        const std::optional<FusionRefusal> refusal = join(candidates[i], op, policy);
+        const std::optional<Refusal> refusal = join(candidates[i], op, policy);
         if (!refusal) joined = candidates[i];
-        if (!refused) refused = refusal;
+        if (!refused || (refusal && refused->is_needed && !refusal->is_needed)) {
+          refused = refusal;
+          with = candidates[i];
+        }
       }
       if (report != nullptr && !candidates.empty()) {
-        const size_t with = joined.value_or(candidates[0]);
-        report->decisions.push_back({units_[with].ops[0]->name, op->name, joined.has_value(),
-                                     joined ? "" : refused->reason, kSiblings,
-                                     !joined && refused->measured});
+        with = joined.value_or(with);
+        FusionDecision decision{units_[with].ops[0]->name, op->name, joined.has_value(),
+                                joined ? "" : refused->why.reason, kSiblings};
+        decision.measured = !joined && refused->why.measured;
+        decision.needed_elsewhere = !joined && refused->is_needed;
+        report->decisions.push_back(std::move(decision));
       }
       if (!joined) units_.push_back({{op}, earliest(*op)});
       add(op, joined.value_or(units_.size() - 1), may_join);
@@ -99,6 +105,10 @@ class Groups {
     size_t time;
   };
   using Times = std::unordered_map<size_t, size_t>;  // of units
+  struct Refusal {
+    FusionRefusal why;
+    bool is_needed = false;  // one needs the other: they are no siblings
+  };
 
   // Those that read what `op` reads, the first first.
   std::vector<size_t> candidates_of(const Op& op) const {
@@ -122,23 +132,23 @@ class Groups {
   }
 
   // Why `op` does not become one of the unit; nothing when there is room for it.
-  std::optional<FusionRefusal> join(size_t at, const OpPtr& op, const SiblingPolicy& policy) {
+  std::optional<Refusal> join(size_t at, const OpPtr& op, const SiblingPolicy& policy) {
     const std::vector<OpPtr>& group = units_[at].ops;
-    if (Reason reason = why_not_beside(*group[0], *op)) return reason;
+    if (Reason reason = why_not_beside(*group[0], *op)) return Refusal{*reason};
     if (group.size() == kMostSiblings) {
-      return fmt::format("expected at most {} siblings, got {} beside those of {}", kMostSiblings,
-                         op->name, group[0]->name);
+      return Refusal{fmt::format("expected at most {} siblings, got {} beside those of {}",
+                                 kMostSiblings, op->name, group[0]->name)};
     }
     Times later;
-    if (Reason reason = postpone(at, *op, &later)) return reason;
-    if (auto refusal = policy({group, op})) return refusal;
+    if (std::optional<Refusal> refusal = postpone(at, *op, &later)) return refusal;
+    if (auto refusal = policy({group, op})) return Refusal{*refusal};
     for (const auto& [unit, time] : later) units_[unit].time = time;
     return std::nullopt;
   }
 
   // The times of the units when that one is no earlier than what `op` reads: it and all that read
   // it, directly or not, may have to be later. If `op` is among these it cannot join.
-  Reason postpone(size_t at, const Op& op, Times* later) const {
+  std::optional<Refusal> postpone(size_t at, const Op& op, Times* later) const {
     const size_t time = earliest(op);
     if (time <= units_[at].time) return std::nullopt;
     const std::vector<OpPtr> read = operands(op);
@@ -154,15 +164,17 @@ class Groups {
       waiting.pop_back();
       for (const OpPtr& made : units_[unit].ops) {
         if (std::find(read.begin(), read.end(), made) != read.end()) {
-          return fmt::format("expected operations of which neither needs the other, got {} and {}",
-                             units_[at].ops[0]->name, op.name);
+          return Refusal{
+              fmt::format("expected operations of which neither needs the other, got {} and {}",
+                          units_[at].ops[0]->name, op.name),
+              true};
         }
         const auto users = users_.find(made.get());
         if (users == users_.end()) continue;
         for (const size_t user : users->second) {
           if (++steps > kMostBetweenSiblings) {
-            return fmt::format("expected at most {} reads between {} and {}", kMostBetweenSiblings,
-                               units_[at].ops[0]->name, op.name);
+            return Refusal{fmt::format("expected at most {} reads between {} and {}",
+                                       kMostBetweenSiblings, units_[at].ops[0]->name, op.name)};
           }
           if (now(user) > now(unit)) continue;
           (*later)[user] = now(unit) + 1;

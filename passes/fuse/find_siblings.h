@@ -44,9 +44,10 @@ bool shares_whole_operand(const Op& first, const Op& sibling);
 // The groups of two and more of a graph, each in the order of the graph: an operation joins the
 // first before it that it may join and that `policy` wants. Groups do not need one another in a
 // cycle, and none has more than kMostSiblings. The report has a decision for each operation that
-// joins, and one for each that could not, with what kept it out of the first: the one that leads as
-// the producer. An operation is compared with few groups, and what lies between it and them is
-// looked at only kMostBetweenSiblings reads far, so the time grows as the graph does.
+// joins, and one for each that could not, with what kept it out of the first, or of the first that
+// it does not need: the one that leads as the producer. An operation is compared with few groups,
+// and what lies between it and them is looked at only kMostBetweenSiblings reads far, so the time
+// grows as the graph does.
 std::vector<std::vector<OpPtr>> find_siblings(const Graph& graph, const SiblingPolicy& policy,
                                               FusionReport* report = nullptr);
 

@@ -35,7 +35,7 @@ struct FusionRules {
   // A value of fewer elements is not fused into its user, where its shape has no run-time size.
   int64_t least_elements = 0;
   int64_t largest_group = 0;  // comprehensions; 0: as many as are legal
-  // What must not stay apart (expect_fused.h).
+  // What must not stay apart: "matmul+bias+relu", "siblings" (expect_fused.h says which names).
   std::vector<std::string> fail_on_unfused = {};
 };
 

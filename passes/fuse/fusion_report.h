@@ -41,7 +41,8 @@ struct FusionDecision {
   std::optional<FusionGain> gain = std::nullopt;
   // Of a value that several read: those besides the first.
   std::vector<std::string> other_consumers = {};
-  // Of is_of_loops(): not fused, and nobody could have, for something else needs the producer too.
+  // Not fused, and nobody could have: of is_of_loops(), for something else needs the producer too;
+  // of siblings, for one needs the other.
   bool needed_elsewhere = false;
 };
 

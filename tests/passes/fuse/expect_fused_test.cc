@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dsl/operators.h"
+#include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_config.h"
 #include "tests/passes/expect_error.h"
 
@@ -95,6 +98,68 @@ TEST(ExpectFused, RefusesNamesThatAreNone) {
   EXPECT_ERROR(check(relu(l.mm), {""}), "layer_norm or rms_norm, got nothing");
   EXPECT_ERROR(check(relu(l.mm), {"matmul+softplus"}),
                "expected bias, relu, gelu, sigmoid, tanh, clamp or residual, got softplus");
+}
+
+// What another pattern is said of, and what is no pattern of operations that belong together.
+TEST(ExpectFused, RefusalsListThePatternsOfWhatIsFused) {
+  Linear l;
+  for (const char* name :
+       {"contraction epilogue", "elementwise chain", "sibling", "matmul+gelut"}) {
+    EXPECT_ERROR(check(relu(l.mm), {name}),
+                 "; or siblings, sibling products, recomputed values, shared rows, shared columns, "
+                 "layer blocks, sliding windows, waiting sums, moves read through, borders read "
+                 "through");
+  }
+}
+
+FusionReport siblings_report(const Graph& graph, const SiblingPolicy& policy = share_always) {
+  FusionReport report;
+  find_siblings(graph, policy, &report);
+  return report;
+}
+
+std::optional<FusionRefusal> keep_apart(const SiblingCandidate& /*candidate*/) {
+  return FusionRefusal("expected another day");
+}
+
+TEST(ExpectFused, WhatNeedsTheOtherIsNoSibling) {
+  const Tensor x = input("x", f32, {16, 64});
+  const Tensor e = abs(x, "e");
+  const Graph graph({e, mul(x, e, "w")});
+  EXPECT_ERROR(expect_fused(graph, graph, siblings_report(graph), {kSiblings}),
+               "fail_on_unfused: expected siblings in the graph, got none");
+  const Graph with_sibling({e, tanh(x, "f"), mul(x, e, "w")});
+  EXPECT_NO_THROW(
+      expect_fused(with_sibling, with_sibling, siblings_report(with_sibling), {kSiblings}));
+}
+
+// Though one of the two that were not wanted needs another one.
+TEST(ExpectFused, SiblingsThatAreKeptApart) {
+  const Tensor x = input("x", f32, {16, 64});
+  const Tensor e = abs(x, "e");
+  const Graph graph({e, tanh(x, "f"), mul(x, e, "w")});
+  const FusionReport report = siblings_report(graph, keep_apart);
+  EXPECT_ERROR(expect_fused(graph, graph, report, {kSiblings}),
+               "expected the siblings e and f to be computed together, got them apart: expected "
+               "another day");
+  const SiblingPolicy all_but_w = [](const SiblingCandidate& candidate) {
+    return candidate.sibling->name == "w" ? keep_apart(candidate) : std::nullopt;
+  };
+  EXPECT_NO_THROW(expect_fused(graph, graph, siblings_report(graph, all_but_w), {kSiblings}));
+}
+
+TEST(ExpectFused, SiblingsThatAnotherPatternComputesTogether) {
+  const Tensor x = input("x", f32, {16, 64});
+  const Tensor e = abs(x, "e"), f = tanh(x, "f");
+  const Graph graph({add(e, f, "y")});
+  const FusionReport report = siblings_report(graph, keep_apart);
+  EXPECT_ERROR(expect_fused(graph, graph, report, {kSiblings}), "got them apart");
+  LoopGroup rows;
+  rows.kind = LoopGroupKind::rows;
+  rows.axes = {0};
+  rows.members = {graph.ops()[1], graph.ops()[2], graph.ops()[3]};
+  const Graph shared = with_loop_groups(graph, {rows});
+  EXPECT_NO_THROW(expect_fused(graph, shared, report, {kSiblings}));
 }
 
 }  // namespace
