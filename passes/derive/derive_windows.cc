@@ -43,9 +43,7 @@ std::optional<int64_t> work_from(const WindowChain& chain, size_t from) {
 }
 
 int64_t points_for_threads(const WindowChain& chain, const Target& target) {
-  std::vector<const Op*> members = {chain.reader};
-  for (const WindowChain::Producer& producer : chain.producers) members.push_back(producer.op);
-  return points_for_threads(members, target);
+  return points_for_threads(members_of(chain), target);
 }
 
 bool wakes_threads(const WindowChain& chain, const Target& target) {
@@ -59,22 +57,64 @@ bool are_even(int64_t tasks, const Target& target) {
   return 5 * tasks >= 4 * turns * target.cores;
 }
 
+// The loops around the rows of a strip, the strips innermost; what is not known has the extent of
+// all rows. Strips of one row are the loop over these.
+std::vector<Axis> loops_of_strips(const WindowChain& chain, int64_t rows) {
+  const Op& op = result_of(*chain.reader);
+  std::vector<Axis> loops(op.axes.begin(),
+                          op.axes.begin() + static_cast<std::ptrdiff_t>(chain.row));
+  const Axis& row = op.axes[chain.row];
+  const Extent& extent = row.extent();
+  if (!extent.is_constant()) {
+    loops.push_back(rows == 1 ? row : Axis(fresh_axis(op, "strip"), extent));
+  } else {
+    loops.emplace_back(fresh_axis(op, "strip"), Extent((extent.constant_term() + rows - 1) / rows));
+  }
+  return loops;
+}
+
+// Whether there is work for threads in two strips of so many rows, whatever the sizes are.
+bool has_enough_in_two_tasks(const WindowChain& chain, int64_t rows, const Target& target) {
+  const std::vector<Axis> loops = loops_of_strips(chain, rows);
+  std::optional<int64_t> work = work_from(chain, chain.row + 1);
+  if (work) *work = saturated_product(*work, 2 * rows);
+  for (size_t i = count_shared(loops, target); work && i < loops.size(); ++i) {
+    if (!loops[i].extent().is_constant()) return false;
+    *work = saturated_product(*work, loops[i].extent().constant_term());
+  }
+  return work && *work >= points_for_threads(chain, target);
+}
+
 // Rows of a strip: at least ten for each that is computed again, and shared out evenly; fewer, down
-// to half, where threads would not have equally many strips.
+// to half, where threads would not have equally many strips. All of the last strip are computed,
+// also those beyond the end of a run-time number: where none is computed again, a strip has no more
+// than are work enough for a task.
 int64_t rows_of_strip(const WindowChain& chain, const Target& target) {
-  constexpr int64_t kRowsForKept = 10, kLeastRows = 16;
+  constexpr int64_t kRowsForKept = 10, kLeastRows = 16, kRowsOfTask = 4;
   int64_t rows = kLeastRows;
+  bool keeps = false;
   for (const WindowChain::Producer& producer : chain.producers) {
+    keeps = keeps || producer.window.kept() > 0;
     while (rows * producer.window.step < kRowsForKept * producer.window.kept()) rows *= 2;
   }
   const Extent& extent = chain.reader->shape[chain.row];
-  if (!extent.is_constant()) return rows;
+  if (!extent.is_constant()) {
+    const bool is_task =
+        !wakes_threads(chain, target) || has_enough_in_two_tasks(chain, rows, target);
+    return keeps ? rows : is_task ? 1 : kRowsOfTask;
+  }
   int64_t strips = std::max<int64_t>(extent.constant_term() / rows, 1);
   if (chain.row == 0 && wakes_threads(chain, target) && !are_even(strips, target)) {
     const int64_t even = (strips + target.cores - 1) / target.cores * target.cores;
     if (even * rows <= 2 * extent.constant_term()) strips = even;
   }
   return (extent.constant_term() + strips - 1) / strips;
+}
+
+// The same of its strips. Of rows one by one threads are woken for enough of them.
+bool has_enough_in_two_tasks(const WindowChain& chain, const Target& target) {
+  const int64_t rows = rows_of_strip(chain, target);
+  return rows == 1 || has_enough_in_two_tasks(chain, rows, target);
 }
 
 // Whether of all rows many are computed for nothing: those that the first one needs, and, of a
@@ -86,19 +126,6 @@ bool computes_too_many(const WindowChain& chain, const Target& target) {
   return std::any_of(chain.producers.begin(), chain.producers.end(), [&](const auto& producer) {
     return 2 * producer.window.kept() > extent.constant_term() * producer.window.step;
   });
-}
-
-// The loops around the rows of a strip, the strips innermost; what is not known has the extent of
-// all rows.
-std::vector<Axis> loops_of_strips(const WindowChain& chain, int64_t rows) {
-  const Op& op = result_of(*chain.reader);
-  std::vector<Axis> loops(op.axes.begin(),
-                          op.axes.begin() + static_cast<std::ptrdiff_t>(chain.row));
-  const Extent& extent = op.shape[chain.row];
-  loops.emplace_back(
-      fresh_axis(op, "strip"),
-      extent.is_constant() ? Extent((extent.constant_term() + rows - 1) / rows) : extent);
-  return loops;
 }
 
 // Sums of the chain that its reader alone reads, which are in registers while it is computed. They
@@ -142,19 +169,6 @@ void derive_vectors(const Op& op, size_t row, bool whole_rows, const Target& tar
   inline_members(op, sums, schedule);
 }
 
-// Whether there is work for threads in two strips, whatever the sizes are.
-bool has_enough_in_two_tasks(const WindowChain& chain, const Target& target) {
-  const int64_t rows = rows_of_strip(chain, target);
-  const std::vector<Axis> loops = loops_of_strips(chain, rows);
-  std::optional<int64_t> work = work_from(chain, chain.row + 1);
-  if (work) *work *= 2 * rows;
-  for (size_t i = count_shared(loops, target); work && i < loops.size(); ++i) {
-    if (!loops[i].extent().is_constant()) return false;
-    *work *= loops[i].extent().constant_term();
-  }
-  return work && *work >= points_for_threads(chain, target);
-}
-
 // For which run-time sizes there is: those for which the reader has points enough, and rows for
 // several strips. Nothing where no size says so: for none or all, or of a run-time number of terms.
 std::optional<Expr> enough_for_threads(const WindowChain& chain, const Target& target) {
@@ -185,19 +199,28 @@ void derive_strips(const WindowChain& chain, const Target& target, Schedule* sch
     derive_sums_together(waiting, reader, target, schedule);
     inline_members(*chain.reader, nullptr, schedule);
   }
-  cache_block(stage, {{row, rows, exact ? Tail::automatic : Tail::guard, loops.back()}});
   Axis kept = loops.back();
+  const bool has_strips = kept.name() != row.name();
+  if (has_strips) {
+    cache_block(stage, {{row, rows, exact ? Tail::automatic : Tail::guard, kept}});
+  }
   const size_t shared = wakes_threads(chain, target) ? count_shared(loops, target) : 0;
+  std::optional<Axis> tasks;
   if (shared > 0) {
-    const Axis tasks = fuse_leading(reader, loops, shared, &stage);
-    stage.parallel(tasks);
-    if (shared == loops.size()) kept = tasks;
+    tasks = fuse_leading(reader, loops, shared, &stage);
+    if (has_strips) stage.parallel(*tasks);
+    if (shared == loops.size()) kept = *tasks;
   }
   for (const WindowChain::Producer& producer : chain.producers) {
     if (std::count(waiting.begin(), waiting.end(), producer.op) > 0) continue;
     const Op& op = result_of(*producer.op);
     derive_vectors(*producer.op, chain.row, producer.whole_rows, target, schedule);
-    sliding_window((*schedule)[op.name], reader.name, kept, row);
+    StageSchedule& produced = (*schedule)[op.name];
+    has_strips ? sliding_window(produced, reader.name, kept, row)
+               : produced.compute_at(reader.name, kept);
+  }
+  if (tasks && !has_strips) {
+    parallel_from(stage, *tasks, most_points(members_of(chain)), points_for_threads(chain, target));
   }
 }
 

@@ -56,6 +56,37 @@ TEST(DeriveWindows, WhereRunTimeSizesAreEnoughForThreads) {
   EXPECT_EQ(derived(blur_graph(height, width), 1).find("_sliding"), std::string::npos);
 }
 
+// Means of groups of channels, as group_norm has them. Of the last strip all rows would be
+// computed.
+Graph means_of_groups(const Extent& rows) {
+  const Tensor x = input("x", f32, {rows, 1760, 32});
+  return Graph(mean(reshape(x, {rows, 1760, 8, 4}), {1, 3}, false, "m"));
+}
+
+TEST(DeriveWindows, LargeRowsOfARunTimeNumberAreStripsByThemselves) {
+  for (const int cores : {1, 4}) {
+    const std::string text = derived(means_of_groups(Extent::size("B")), cores);
+    EXPECT_NE(text.find("m_sum.compute_at(m, i0)\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("strip"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\nm.parallel(i0)\n") == std::string::npos, cores == 1) << text;
+    EXPECT_EQ(text.find("\nm.specialize(B >= ") == std::string::npos, cores == 1) << text;
+  }
+  EXPECT_TRUE(derives(means_of_groups(Extent::size("B")), small_cache(4), {0, 1, 3}));
+}
+
+// Windows that step over as many rows as they have.
+TEST(DeriveWindows, SmallRowsOfWhichNoneIsComputedAgainAreInShortStrips) {
+  const Extent height = Extent::size("H"), width = Extent::size("W");
+  const Axis i("i", height), j("j", width), k("i", 2 * height), r("r", 5);
+  const Tensor x = input("x", f32, {2 * height, width + 4});
+  const Tensor t = compute("t", {k, j}, sum(r, x(k, j + r)));
+  const Graph graph(compute("y", {i, j}, max(t(2 * i, j), t(2 * i + 1, j))));
+  const std::string text = derived(graph, 4);
+  EXPECT_NE(text.find("&& H >= 8, y_sliding)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("y_sliding.split(i, strip, i, 4, guard)\n"), std::string::npos) << text;
+  EXPECT_TRUE(derives(graph, small_cache(4), {0, 1, 7, 8, 9, 90}));
+}
+
 TEST(DeriveWindows, ComputeWhatTheGraphSaysWhereSizesDecide) {
   const Extent size = Extent::size("B");
   for (const Graph& graph : {blur_graph(size, size), blur_graph(size, 2000, u8)}) {
