@@ -182,6 +182,7 @@ LoopNest run_nest_passes(LoopNest nest) {
 
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options,
                      std::string* dump_text, const FusionConfig& fusion) {
+  check_fusion_config(fusion);
   const FusionRules& rules = rules_for(fusion, target);
   const LoopPolicy by_rules = loop_policy_of(rules);
   FusionPolicies policies;
@@ -205,6 +206,7 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
 
 Lowered run_pipeline(const Graph& graph, const Target& target, const FusionPolicies& policies,
                      const SizeValues& sizes) {
+  check_sizes_of(graph, sizes);
   Dump dump(nullptr);
   return lowered_of(fuse_by(graph, target, {}, policies, {}, sizes, &dump), target, &dump);
 }

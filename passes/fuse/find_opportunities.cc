@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "dsl/error.h"
+#include "dsl/nearest_name.h"
 #include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
@@ -150,9 +152,20 @@ std::string names(const std::vector<std::string>& operations) {
 
 }  // namespace
 
+void check_sizes_of(const Graph& graph, const SizeValues& sizes) {
+  for (const auto& [name, value] : sizes) {
+    const std::vector<std::string>& legal = graph.sizes();
+    if (std::find(legal.begin(), legal.end(), name) == legal.end()) {
+      fail("{}", expected_name("a run-time size of the graph", legal, name));
+    }
+    if (value < 0) fail("run-time size {}: expected 0 or greater, got {}", name, value);
+  }
+}
+
 std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const MachineModel& machine,
                                                   const SizeValues& sizes,
                                                   const FusionReport& loops) {
+  check_sizes_of(graph, sizes);
   FusionReport report;
   const Graph grouped = fuse_epilogues(graph, always_fuse, &report);
   find_siblings(grouped, share_always, &report);

@@ -33,9 +33,13 @@ struct FusionOpportunity {
   bool legal() const { return !why_not; }
 };
 
+// Error: a size that the graph does not have, or below 0.
+void check_sizes_of(const Graph& graph, const SizeValues& sizes);
+
 // Those that save most time first; those of which that is not known last, in the order of the
 // graph. `loops`: what a derived schedule of the graph after fuse_epilogues() computes in the loops
-// of others (the find_opportunities() of passes/pipeline.h asks one). Error: check_machine_model().
+// of others (the find_opportunities() of passes/pipeline.h asks one). Error: check_machine_model(),
+// a size that the graph does not have.
 std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const MachineModel& machine,
                                                   const SizeValues& sizes = {},
                                                   const FusionReport& loops = {});

@@ -30,9 +30,7 @@ bool read_bool(const std::string& field, const Json& value) {
 
 int64_t read_count(const std::string& field, const Json& value) {
   if (!is_int64(value)) refuse(field, "a whole number", value);
-  const auto count = value.get<int64_t>();
-  if (count < 0) fail("fusion config, {}: expected 0 or greater, got {}", field, count);
-  return count;
+  return value.get<int64_t>();
 }
 
 std::string read_text(const std::string& field, const Json& value) {
@@ -62,15 +60,22 @@ const std::vector<std::string>& rule_fields() {
   return kFields;
 }
 
+// Of both forms, JSON and code.
+void check_rules(const FusionRules& rules) {
+  for (const std::string& name : rules.patterns) check_name("a pattern", name, fusion_patterns());
+  const auto check_count = [](const char* field, int64_t count) {
+    if (count < 0) fail("fusion config, {}: expected 0 or greater, got {}", field, count);
+  };
+  check_count("least_elements", rules.least_elements);
+  check_count("largest_group", rules.largest_group);
+}
+
 // `field` is one of rule_fields().
 void read_rule(const std::string& field, const Json& value, FusionRules* rules) {
   if (field == "enabled") {
     rules->enabled = read_bool(field, value);
   } else if (field == "patterns") {
     rules->patterns = read_names(field, value);
-    for (const std::string& name : rules->patterns) {
-      check_name("a pattern", name, fusion_patterns());
-    }
   } else if (field == "least_elements") {
     rules->least_elements = read_count(field, value);
   } else if (field == "largest_group") {
@@ -101,14 +106,12 @@ MeasuredFusion read_measured(const Json& value) {
   }
   const Json& speed_up = value["speed_up"];
   if (!speed_up.is_number()) refuse("speed_up", "a number", speed_up);
-  MeasuredFusion one{read_text("pattern", value["pattern"]),
-                     read_text("shape_class", value["shape_class"]),
-                     read_text("target", value["target"]),
-                     read_text("version", value["version"]),
-                     speed_up.get<double>(),
-                     read_count("runs", value["runs"])};
-  check_measured_fusion(one);
-  return one;
+  return {read_text("pattern", value["pattern"]),
+          read_text("shape_class", value["shape_class"]),
+          read_text("target", value["target"]),
+          read_text("version", value["version"]),
+          speed_up.get<double>(),
+          read_count("runs", value["runs"])};
 }
 
 Json rules_as_json(const FusionRules& rules) {
@@ -172,13 +175,21 @@ FusionConfig parse_fusion_config(const std::string& json) {
       read_rule(field, value, &config);
     }
   }
-  if (!object.contains("targets")) return config;
-  const Json& targets = object["targets"];
-  if (!targets.is_object()) refuse("targets", "an object", targets);
-  for (const auto& [name, rules] : targets.items()) {
-    config.targets.push_back(read_target(name, rules, config));
+  if (object.contains("targets")) {
+    const Json& targets = object["targets"];
+    if (!targets.is_object()) refuse("targets", "an object", targets);
+    for (const auto& [name, rules] : targets.items()) {
+      config.targets.push_back(read_target(name, rules, config));
+    }
   }
+  check_fusion_config(config);
   return config;
+}
+
+void check_fusion_config(const FusionConfig& config) {
+  check_rules(config);
+  for (const TargetFusionRules& one : config.targets) check_rules(one.rules);
+  for (const MeasuredFusion& one : config.measured) check_measured_fusion(one);
 }
 
 FusionConfig read_fusion_config(const std::string& path) {
@@ -195,10 +206,20 @@ FusionConfig fusion_config_from_environment() {
   const std::string text = value == nullptr ? "" : value;
   FusionConfig config;
   if (text.empty() || text == "on") return config;
-  if (text[0] == '{') return parse_fusion_config(text);
-  if (text != "off") return read_fusion_config(text);
-  config.enabled = false;
-  return config;
+  if (text == "off") {
+    config.enabled = false;
+    return config;
+  }
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool is_json = begin != std::string::npos && text[begin] == '{';
+  try {
+    return is_json ? parse_fusion_config(text) : read_fusion_config(text);
+  } catch (const Error& error) {
+    fail(
+        "EMULSION_FUSION: expected on, off, a fusion config that begins with {{, or a file of one: "
+        "{}",
+        error.what());
+  }
 }
 
 std::string to_json(const FusionConfig& config) {
@@ -230,6 +251,7 @@ const FusionRules& rules_for(const FusionConfig& config, const Target& target) {
 }
 
 FusionPolicy policy_of(const FusionRules& rules) {
+  check_rules(rules);
   return [rules](const FusionCandidate& candidate) -> std::optional<FusionRefusal> {
     auto reason = why_not_by(rules, candidate.pattern, candidate.producer, candidate.members);
     if (reason) return *reason;
@@ -238,6 +260,7 @@ FusionPolicy policy_of(const FusionRules& rules) {
 }
 
 SiblingPolicy sibling_policy_of(const FusionRules& rules, SiblingPolicy otherwise) {
+  check_rules(rules);
   return [rules, otherwise = std::move(otherwise)](
              const SiblingCandidate& candidate) -> std::optional<FusionRefusal> {
     size_t members = comprehensions(candidate.sibling).size();
@@ -251,6 +274,7 @@ SiblingPolicy sibling_policy_of(const FusionRules& rules, SiblingPolicy otherwis
 }
 
 JoinPolicy join_policy_of(const FusionRules& rules, JoinPolicy otherwise) {
+  check_rules(rules);
   return [rules, otherwise = std::move(otherwise)](
              const JoinCandidate& candidate) -> std::optional<std::string> {
     for (const OpPtr& product : candidate.products) {
@@ -262,6 +286,7 @@ JoinPolicy join_policy_of(const FusionRules& rules, JoinPolicy otherwise) {
 }
 
 RecomputePolicy recompute_policy_of(const FusionRules& rules, RecomputePolicy otherwise) {
+  check_rules(rules);
   return [rules, otherwise = std::move(otherwise)](
              const RecomputeCandidate& candidate) -> std::optional<FusionRefusal> {
     for (const OpPtr& group : candidate.fused) {
@@ -274,6 +299,7 @@ RecomputePolicy recompute_policy_of(const FusionRules& rules, RecomputePolicy ot
 }
 
 LoopPolicy loop_policy_of(const FusionRules& rules) {
+  check_rules(rules);
   return [rules](const LoopCandidate& candidate) -> std::optional<FusionRefusal> {
     const std::vector<const Op*>& operations = candidate.operations;
     int64_t members = 0;

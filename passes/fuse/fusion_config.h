@@ -12,7 +12,7 @@
 // Every field may be left out. "patterns" turns on what is off by itself, too: "sibling products"
 // and "recomputed values". What stands under a target is said of it alone, in place of what is
 // said of all. EMULSION_FUSION in the environment is "on", "off", the path of such a file, or, when
-// it begins with "{", its text.
+// its first letter that is no blank is "{", its text.
 
 #include <cstdint>
 #include <string>
@@ -52,19 +52,25 @@ struct FusionConfig : FusionRules {
   std::vector<MeasuredFusion> measured = {};
 };
 
-// Error: no JSON object, a field, a pattern or a target that there is not (the nearest is named), a
-// value of another kind, a negative number.
+// Error: a pattern that there is not (the nearest is named), a negative number, a measurement that
+// check_measured_fusion() refuses. What uses a config asks this first, so one that is made in code
+// is refused as its JSON form is.
+void check_fusion_config(const FusionConfig& config);
+// Error: check_fusion_config(); no JSON object, a field or a target that there is not (the nearest
+// is named), a value of another kind.
 FusionConfig parse_fusion_config(const std::string& json);
 // Error: as above, with the path; a file that cannot be read.
 FusionConfig read_fusion_config(const std::string& path);
-// Without the variable, or with an empty one: FusionConfig().
+// Without the variable, or with an empty one: FusionConfig(). Error: as above, with the name of the
+// variable and what it may be.
 FusionConfig fusion_config_from_environment();
 // Parses back to an equal config.
 std::string to_json(const FusionConfig& config);
 
 const FusionRules& rules_for(const FusionConfig& config, const Target& target);
 
-// Refuses what the rules do not allow. With enabled = false that is everything.
+// Refuses what the rules do not allow. With enabled = false that is everything. Error, here and
+// below: rules that check_fusion_config() refuses.
 FusionPolicy policy_of(const FusionRules& rules);
 // The same of siblings: `least_elements` of each, `largest_group` of all comprehensions in their
 // loop. What the rules allow, `otherwise` decides.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,6 +30,22 @@ int64_t power_of_two_below(int64_t value) {
   int64_t power = 1;
   while (power <= value / 2) power *= 2;
   return power;
+}
+
+// As shape_class() writes it.
+bool is_shape_class(const std::string& text) {
+  constexpr size_t kMostDigits = 19;
+  size_t parts = 0, at = 0;
+  for (size_t end = 0; end != std::string::npos; at = end + 1, ++parts) {
+    end = text.find('x', at);
+    const std::string part = text.substr(at, end == std::string::npos ? end : end - at);
+    const bool is_number = !part.empty() && part.size() <= kMostDigits && part[0] != '0' &&
+                           part.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number) return false;
+    const uint64_t value = std::stoull(part);
+    if ((value & (value - 1)) != 0) return false;
+  }
+  return parts == 2 || parts == 3;
 }
 
 bool is_by_shape(const std::string& pattern) {
@@ -209,6 +226,15 @@ const std::vector<std::string>& patterns_by_shape() {
 
 void check_measured_fusion(const MeasuredFusion& fact) {
   if (!is_by_shape(fact.pattern)) NamedPattern(kWhat, fact.pattern);
+  if (!is_shape_class(fact.shape_class)) {
+    fail("{}, {}: expected a class of shapes, two or three powers of two as in 512x1024x64, got {}",
+         kWhat, fact.pattern, fact.shape_class.empty() ? "nothing" : fact.shape_class);
+  }
+  try {
+    Target::parse(fact.target);
+  } catch (const Error& error) {
+    fail("{}, {}: {}", kWhat, fact.pattern, error.what());
+  }
   if (!std::isfinite(fact.speed_up) || fact.speed_up <= 0) {
     fail("{}, {}: expected a speed-up above 0, got {}", kWhat, fact.pattern, fact.speed_up);
   }

@@ -34,7 +34,8 @@ struct MeasuredFusion {
 // stencils; "moves read through", of a transpose; "borders read through", of a concat.
 const std::vector<std::string>& patterns_by_shape();
 
-// Error: a pattern that is none, a speed-up that is not above 0, no runs.
+// Error: a pattern, a class of shapes or a target that is none, a speed-up that is not above 0, no
+// runs.
 void check_measured_fusion(const MeasuredFusion& fact);
 
 // The class of a result of this shape with these extents summed over: rows, columns and depth, each

@@ -352,6 +352,17 @@ TEST(ApplyOpportunities, GainsAtTheSizesThatAreGiven) {
   EXPECT_FALSE(apply_opportunities(graph, kTarget, chosen).gain.has_value());
 }
 
+TEST(ApplyOpportunities, RefusesSizesThatTheGraphDoesNotHave) {
+  const Graph graph(tanh(exp(input("x", f32, {Extent::size("B"), 64}), "e"), "y"));
+  const char* const expected = "expected a run-time size of the graph (B), got Q; nearest: B";
+  EXPECT_ERROR(find_opportunities(graph, kTarget, {{"Q", 4}}), expected);
+  EXPECT_ERROR(apply_opportunities(graph, kTarget, {}, {{"B", 4}, {"Q", 4}}), expected);
+  EXPECT_ERROR(run_pipeline(graph, kTarget, FusionPolicies(), {{"Q", 4}}), expected);
+  EXPECT_ERROR(find_opportunities(two_groups(), kTarget, {{"Q", 4}}), "got Q; legal: none");
+  EXPECT_ERROR(find_opportunities(graph, kTarget, {{"B", -4}}),
+               "run-time size B: expected 0 or greater, got -4");
+}
+
 TEST(ApplyOpportunities, AllThatIsFoundIsInOneListEach) {
   const Tensor x = matrix("x", 256);
   const Tensor y = softmax(relu(x + weight("b", f32, {256})), -1, "y");

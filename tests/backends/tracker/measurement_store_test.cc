@@ -27,7 +27,7 @@ std::string path_of(const std::string& name) {
 
 PatternMeasurement measured(const std::string& pattern, double speed_up, int64_t runs = 7) {
   PatternMeasurement one;
-  one.fact = {pattern, "512x512", "some target", "1.2.3", speed_up, runs};
+  one.fact = {pattern, "512x512", "x86-64-v3", "1.2.3", speed_up, runs};
   one.shape = "600x600";
   one.unfused = {speed_up, 2, 1440000, 5760000};
   one.fused = {1, 1, 0, 4320000};
@@ -71,7 +71,7 @@ TEST(MeasurementStore, KeepsWhatWasMeasured) {
   ASSERT_EQ(facts.size(), 1u);
   EXPECT_EQ(facts[0].pattern, "add+relu");
   EXPECT_EQ(facts[0].shape_class, "512x512");
-  EXPECT_EQ(facts[0].target, "some target");
+  EXPECT_EQ(facts[0].target, "x86-64-v3");
   EXPECT_EQ(facts[0].version, "1.2.3");
   EXPECT_EQ(facts[0].speed_up, 1.25);
   EXPECT_EQ(facts[0].runs, 7);

@@ -9,6 +9,7 @@
 
 #include "dsl/files.h"
 #include "dsl/operators.h"
+#include "passes/pipeline.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/op_of.h"
 #include "tests/scoped_variable.h"
@@ -122,7 +123,7 @@ TEST(FusionConfig, PerTargetInCode) {
 
 TEST(FusionConfig, WhatWasMeasured) {
   const FusionConfig config = parse_fusion_config(
-      R"({"measured": [{"pattern": "add+relu", "shape_class": "64x64", "target": "t",
+      R"({"measured": [{"pattern": "add+relu", "shape_class": "64x64", "target": "x86-64-v3",
                         "version": "1", "speed_up": 0.5, "runs": 7}]})");
   ASSERT_EQ(config.measured.size(), 1u);
   EXPECT_EQ(config.measured[0].pattern, "add+relu");
@@ -135,7 +136,7 @@ TEST(FusionConfig, ParsesBack) {
   const std::string json = to_json(parse_fusion_config(
       R"({"enabled": false, "patterns": ["elementwise chain"], "least_elements": 7,
           "targets": {"x86-64-v3": {"fail_on_unfused": ["matmul+bias"]}},
-          "measured": [{"pattern": "add+relu", "shape_class": "64x64", "target": "t",
+          "measured": [{"pattern": "add+relu", "shape_class": "64x64", "target": "x86-64-v3",
                         "version": "1", "speed_up": 0.5, "runs": 7}]})"));
   EXPECT_EQ(to_json(parse_fusion_config(json)), json);
   EXPECT_THAT(json, HasSubstr("\"x86-64-linux-avx-avx2-f16c-fma-sse41\""));
@@ -155,7 +156,7 @@ TEST(FusionConfig, RefusesTargetsThatAreNone) {
 
 TEST(FusionConfig, RefusesMeasurementsThatAreNone) {
   const auto measured = [](const std::string& fields) {
-    return R"({"measured": [{"pattern": "add+relu", "shape_class": "64x64", "target": "t",
+    return R"({"measured": [{"pattern": "add+relu", "shape_class": "64x64", "target": "x86-64-v3",
                              "version": "1", )" +
            fields + "}]}";
   };
@@ -190,6 +191,60 @@ TEST(FusionConfig, RefusesWhatIsNoConfig) {
   EXPECT_ERROR(parse_fusion_config(R"({"enabled": true, "enabled": false})"), "enabled");
 }
 
+TEST(FusionConfig, RefusesMeasurementsOfNoTargetOrShape) {
+  const auto measured = [](const std::string& shape_class, const std::string& target) {
+    return R"({"measured": [{"pattern": "add+relu", "shape_class": ")" + shape_class +
+           R"(", "target": ")" + target + R"(", "version": "1", "speed_up": 1, "runs": 1}]})";
+  };
+  for (const char* legal : {"64x64", "1x1x1", "4611686018427387904x1"}) {
+    EXPECT_NO_THROW(parse_fusion_config(measured(legal, "x86-64-v3,cores=2")));
+  }
+  const char* const expected =
+      "expected a class of shapes, two or three powers of two as in "
+      "512x1024x64, got ";
+  for (const char* wrong : {"rubbish", "64", "64x", "x64", "64x63", "0x64", "64x064", "-64x64",
+                            "64x64x64x64", "64x64 ", "36893488147419103232x1"}) {
+    EXPECT_ERROR(parse_fusion_config(measured(wrong, "x86-64-v3")), expected + std::string(wrong));
+  }
+  EXPECT_ERROR(parse_fusion_config(measured("", "x86-64-v3")), expected + std::string("nothing"));
+  EXPECT_ERROR(parse_fusion_config(measured("64x64", "nonsense")),
+               "measured fusion, add+relu: target \"nonsense\": expected");
+  EXPECT_ERROR(parse_fusion_config(measured("64x64", "x86-64-v9")), "the nearest is v2");
+}
+
+// What a config in code says is checked where it is used, as the JSON form is.
+TEST(FusionConfig, RefusesWhatIsNoConfigInCode) {
+  const Target target = Target::parse("x86-64-v3");
+  const auto expect_refused = [&](const FusionConfig& config, const std::string& cause) {
+    EXPECT_ERROR(check_fusion_config(config), cause);
+    EXPECT_ERROR(run_pipeline(layer(), target, {}, nullptr, config), cause);
+    EXPECT_ERROR(run_pipeline(layer(), std::vector<Target>{target}, {}, nullptr, config), cause);
+  };
+  FusionRules rules;
+  rules.patterns = {"contraction"};
+  FusionConfig config;
+  config.patterns = rules.patterns;
+  expect_refused(config, "fusion config: expected a pattern (contraction epilogue, ");
+  config = {};
+  config.targets = {{Target::parse("x86-64-v4"), rules}};
+  expect_refused(config, "got contraction; nearest: contraction epilogue");
+  config = {};
+  config.least_elements = -5;
+  expect_refused(config, "fusion config, least_elements: expected 0 or greater, got -5");
+  config = {};
+  config.largest_group = -1;
+  expect_refused(config, "fusion config, largest_group: expected 0 or greater, got -1");
+  config = {};
+  config.measured = {{"add+relu", "64x64", "nonsense", "1", 1, 1}};
+  expect_refused(config, "target \"nonsense\": expected");
+  EXPECT_ERROR(policy_of(rules), "got contraction");
+  EXPECT_ERROR(sibling_policy_of(rules, share_always), "got contraction");
+  EXPECT_ERROR(join_policy_of(rules, always_join), "got contraction");
+  EXPECT_ERROR(recompute_policy_of(rules, recompute_always), "got contraction");
+  EXPECT_ERROR(loop_policy_of(rules), "got contraction");
+  EXPECT_NO_THROW(check_fusion_config({}));
+}
+
 TEST(FusionConfig, FromTheEnvironment) {
   const std::string path = ::testing::TempDir() + "/fusion.json";
   write_file("fusion config", path, R"({"largest_group": 5})");
@@ -213,8 +268,25 @@ TEST(FusionConfig, FromTheEnvironment) {
     ScopedVariable variable("EMULSION_FUSION", R"({"enable": false})");
     EXPECT_ERROR(fusion_config_from_environment(), "got enable; nearest: enabled");
   }
+  for (const char* text : {" {\"enabled\": false}", "\n\t{\"enabled\": false} "}) {
+    ScopedVariable variable("EMULSION_FUSION", text);
+    EXPECT_FALSE(fusion_config_from_environment().enabled);
+  }
   ScopedVariable variable("EMULSION_FUSION", "/no/such/file.json");
   EXPECT_ERROR(fusion_config_from_environment(), "/no/such/file.json");
+}
+
+TEST(FusionConfig, RefusalsOfTheEnvironmentNameTheVariable) {
+  const std::string expected =
+      "EMULSION_FUSION: expected on, off, a fusion config that begins with {, or a file of one: ";
+  for (const char* text : {"0", "OFF", "true", " off", " "}) {
+    ScopedVariable variable("EMULSION_FUSION", text);
+    EXPECT_ERROR(fusion_config_from_environment(),
+                 expected + "cannot read fusion config " + text + ":");
+  }
+  ScopedVariable variable("EMULSION_FUSION", "{\"enabled\": 0}");
+  EXPECT_ERROR(fusion_config_from_environment(),
+               expected + "fusion config, enabled: expected true");
 }
 
 TEST(FusionConfig, AFileThatIsWrongIsNamed) {
