@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -88,9 +89,27 @@ Axes without_units(const Axes& summed) {
 
 Axes normal_sum(const Op& op) { return along_memory(without_units(op.reduction_axes), op); }
 
+// Those of a graph that are read by what has more axes than they: what is kept of rows for these.
+std::unordered_set<const Op*> read_by_rows(const Graph& graph) {
+  std::unordered_set<const Op*> result;
+  const std::function<void(const Op&)> add = [&](const Op& op) {
+    for (const OpPtr& member : op.members) add(*member);
+    if (op.kind != OpKind::compute) return;
+    const size_t rank = rank_without(op.shape);
+    visit(op.body, [&](const Expr& e) {
+      const bool has_fewer = e->op == ExprOp::read && rank_without(e->tensor->shape) < rank;
+      if (has_fewer) result.insert(e->tensor.get());
+    });
+  };
+  for (const OpPtr& op : graph.ops()) add(*op);
+  return result;
+}
+
 // Which operations would have other loops in normal form.
 class WrittenOtherwise {
  public:
+  explicit WrittenOtherwise(const Graph& graph) : read_by_rows_(read_by_rows(graph)) {}
+
   bool add(const Op& op) {
     bool is_otherwise = false;
     if (op.kind == OpKind::fused) {
@@ -100,7 +119,7 @@ class WrittenOtherwise {
         return e->op == ExprOp::read && has_last_units(*e->tensor) && is_walked(e, op);
       });
       if (is_along) along_.insert(&op);
-      is_otherwise = is_along || goes_across(op);
+      is_otherwise = is_along || goes_across(op) || has_few_lanes_of_sums(op);
     }
     if (is_otherwise) along_.insert(&op);
     return is_otherwise;
@@ -135,7 +154,7 @@ class WrittenOtherwise {
   // Whether lanes along what is summed up would be few, or much would be added up in the end: of
   // windows over few channels, or of few steps.
   static bool sums_too_few(const Op& op) {
-    constexpr int64_t kFewestChannels = 8, kFewestSteps = 17;
+    constexpr int64_t kFewestSteps = 17;
     int64_t steps = 1;
     for (const Axis& axis : op.reduction_axes) {
       steps = saturated_product(steps, axis.extent().as_constant().value_or(kFewestSteps));
@@ -143,6 +162,16 @@ class WrittenOtherwise {
     const Axis* const last = last_axis(op.reduction_axes);
     const int64_t channels = last == nullptr ? 1 : last->extent().as_constant().value_or(steps);
     return steps < kFewestSteps || (has_windows(op) && channels < kFewestChannels);
+  }
+
+  // The same of sums that are kept as [M, 1], and are no rows of others: without that axis they
+  // have lanes along the results.
+  bool has_few_lanes_of_sums(const Op& op) const {
+    const bool is_kept = has_last_units(op) && !op.reduction_axes.empty() && !is_contraction(op);
+    if (!is_kept || last_axis(op.axes) == nullptr || read_by_rows_.count(&op) > 0) return false;
+    const Axis* const last = last_axis(op.reduction_axes);
+    return sums_too_few(op) ||
+           (last && last->extent().as_constant().value_or(kFewestChannels) < kFewestChannels);
   }
 
   // Whether the read goes along its tensor, but for axes of one step, as vectors of the operation
@@ -163,6 +192,9 @@ class WrittenOtherwise {
 
   bool is_leaf_or_along(const Op& op) const { return !is_computed(op) || along_.count(&op) > 0; }
 
+  static constexpr int64_t kFewestChannels = 8;
+
+  const std::unordered_set<const Op*> read_by_rows_;
   // What is kept of a sum along rows, [M, 1], and what is computed of that value by value, is not
   // among these.
   std::unordered_set<const Op*> along_;
@@ -247,7 +279,7 @@ bool steps_with_units(const Op& op) {
 std::optional<Graph> with_normal_axes(const Graph& graph) {
   const auto is_mixed = [](const OpPtr& op) { return steps_with_units(*op); };
   if (std::any_of(graph.ops().begin(), graph.ops().end(), is_mixed)) return std::nullopt;
-  WrittenOtherwise otherwise;
+  WrittenOtherwise otherwise(graph);
   bool any_is_otherwise = false;
   for (const OpPtr& op : graph.ops()) any_is_otherwise = otherwise.add(*op) || any_is_otherwise;
   if (!any_is_otherwise) return std::nullopt;

@@ -26,7 +26,7 @@ namespace emulsion {
 
 // Operations keep their names, and axes theirs. Nothing where the graph is derived as it is: where
 // no operation has vectors along an axis of one step (what is kept of sums along rows, [M, 1], has
-// loops of the rows), and no sum goes across memory.
+// loops of the rows, but where these have few lanes), and no sum goes across memory.
 std::optional<Graph> with_normal_axes(const Graph& graph);
 
 // The axes of an operation that it lacks in normal form.

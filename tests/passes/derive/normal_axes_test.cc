@@ -196,6 +196,26 @@ TEST(NormalAxes, OfOneColumnThatSumsUpALittle) {
   EXPECT_EQ(picture("8"), "");
 }
 
+// Of few steps, or of few along memory: vectors lie along the results, which keep the axes.
+TEST(NormalAxes, OfSumsThatHaveFewLanes) {
+  const auto sums = [](const std::string& kept, const std::string& summed) {
+    return normal("input x: f32[9, 40, 8, 5]\ninput z: f32[9, 40, 8, 8]\n" + kept + " = sum(" +
+                  summed + "\noutput y\n");
+  };
+  EXPECT_TRUE(has(sums("y[i: 9, u: 1, c: 8, v: 1]", "r: 40, k: 5) x[i, r, c, k]"),
+                  "y[i: 9, u: 1, c: 8] = sum(r: 40, k: 5) x[i, r, c, k]\n"));
+  EXPECT_TRUE(has(sums("y[i: 9, r: 40, c: 8, v: 1]", "k: 5) x[i, r, c, k]"),
+                  "y[i: 9, r: 40, c: 8] = sum(k: 5) x[i, r, c, k]\n"));
+  EXPECT_TRUE(has(sums("y[i: 9, r: 40, c: 8, v: 1]", "k: 8) z[i, r, c, k]"),
+                  "y[i: 9, r: 40, c: 8] = sum(k: 8) z[i, r, c, k]\n"));
+  EXPECT_EQ(sums("y[i: 9, u: 1, c: 8, v: 1]", "r: 40, k: 8) z[i, r, c, k]"), "") << "lanes of 8";
+  EXPECT_EQ(sums("y[u: 1]", "k: 5) x[0, 0, 0, k]"), "") << "one sum";
+  EXPECT_EQ(normal("input x: f32[40, 5]\ns[i: 40, u: 1] = sum(k: 5) x[i, k]\n"
+                   "y[i: 40, k: 5] = x[i, k] - s[i, 0]\noutput y\n"),
+            "")
+      << "what is kept of rows";
+}
+
 // Of the cases of a condition each has the loops of one step where the others have them.
 TEST(NormalAxes, LoopsAreInThatOrderInEachCase) {
   const std::string schedule = derived_from(
@@ -219,6 +239,13 @@ TEST(NormalAxes, LoopsAreThoseOfTheGraphWithoutThem) {
   EXPECT_TRUE(has(derived_from(kPicture), columns)) << derived_from(kPicture);
   EXPECT_TRUE(has(derived_from(kPicture), "y.reorder(j, i, n, o)\n"));
   EXPECT_EQ(unordered(derived_from(kSoftmax)), unordered(derived_from(kSoftmaxWithout)));
+  const auto means = [](const std::string& kept) {
+    return derived_from("size B\ninput x: f32[B, 1760, 8, 4]\ny[i: B, " + kept +
+                            "] = sum(r: 1760, k: 4) x[i, r, c, k]\noutput y\n",
+                        2);
+  };
+  EXPECT_TRUE(has(means("c: 8"), "y.vectorize(c)\n"));
+  EXPECT_EQ(unordered(means("u: 1, c: 8, v: 1")), unordered(means("c: 8")));
 }
 
 // What shares its outermost loops with another has none that the other lacks.
@@ -340,6 +367,11 @@ TEST(NormalAxes, ComputeTheSame) {
       "y[i: B, j: 6, k: 40] = x[i, j, k] - s[i]\noutput y\n",
       "size B\ninput x: f32[7, B, 6, 40]\n"
       "y[j: 6] = sum(k: 40, i: B, n: 7) x[n, i, j, k]\noutput y\n",
+      "size B\ninput x: f32[B, 40, 8, 4]\n"
+      "s[i: B, u: 1, c: 8, v: 1] = sum(r: 40, k: 4) x[i, r, c, k]\n"
+      "y[i: B, u: 1, c: 8, v: 1] = s[i, u, c, v] / 160f\noutput y\n",
+      "size B\ninput x: i32[B, 30, 5]\n"
+      "y[i: B, j: 30, v: 1] = max(k: 5) x[i, j, k]\noutput y\n",
       "input x: i32[20, 300, 1, 6]\n"
       "y[j: 6] = max(u: 1, i: 300, n: 20) x[n, i, u, j]\noutput y\n",
   };
