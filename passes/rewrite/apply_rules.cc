@@ -1,7 +1,9 @@
 #include "passes/rewrite/apply_rules.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -150,6 +152,7 @@ class Sweeper {
               return graph_.new_name(proposed_name(found.match->result->name, name));
             });
       } catch (const Error& error) {  // a read that only the select around it had kept inside
+        expect_no_growth(rule.rule->name, *op);
         decision.applied = false;
         decision.reason =
             fmt::format("expected a replacement that is legal here, got: {}", error.what());
@@ -163,6 +166,7 @@ class Sweeper {
             "match their own pattern",
             count_text(step_limit_, "step", "steps"), rule.rule->name, op->name);
       }
+      replaced_.insert_or_assign({rule.rule->name, op->name}, op->body);
       applied_.push_back(std::move(decision));
       *made = graph_.replace(results, replacement);
       *is_over = has_others;
@@ -171,12 +175,33 @@ class Sweeper {
     return false;
   }
 
+  // A rule that makes one expression larger time and again ends where expressions may be no larger,
+  // which is no reason to keep what it has made so far.
+  void expect_no_growth(const std::string& rule, const Op& op) const {
+    const auto last = replaced_.find({rule, op.name});
+    if (last == replaced_.end()) return;
+    const ExprSize before = size_of(last->second), now = size_of(op.body);
+    // The next one adds as much, or is as many times as large.
+    const auto grows_beyond = [](int64_t from, int64_t to, int64_t most) {
+      return to > from && std::max(to + (to - from), to * to / from) > most;
+    };
+    if (grows_beyond(before.height, now.height, ExprSize::kMostHeight) ||
+        grows_beyond(before.nodes, now.nodes, ExprSize::kMostNodes)) {
+      fail(
+          "rewriting: expected the rules to come to an end, got {} at {} until no expression may "
+          "be larger; legal: replacements that do not match their own pattern",
+          rule, op.name);
+    }
+  }
+
   WorkingGraph graph_;
   const std::vector<CheckedRule>& rules_;
   size_t step_limit_;
   size_t before_ = 0;  // how many had been applied when the sweep began
   GraphAround around_;
   std::vector<RewriteDecision> applied_, refused_;
+  // By rule and result: what it replaced there last.
+  std::map<std::pair<std::string, std::string>, Expr> replaced_;
 };
 
 }  // namespace

@@ -47,7 +47,8 @@ struct RewriteOptions {
 // graph comes back as it is when nothing matches. Groups are not looked into.
 //
 // Error: a rule that check_rule() refuses, two rules of one name, or more steps than the limit: the
-// rules undo each other, or a replacement matches its own pattern.
+// rules undo each other, or a replacement matches its own pattern. So is a replacement that matches
+// its own pattern and grows until an expression is as large as it may be (ExprSize, dsl/expr.h).
 Rewritten apply_rules(const Graph& graph, const std::vector<RewriteRule>& rules,
                       const RewriteOptions& options = {});
 

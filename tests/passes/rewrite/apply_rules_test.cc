@@ -159,6 +159,40 @@ TEST(ApplyRules, ArgumentsKeepTheirOrder) {
   EXPECT_EQ(after.arguments()[0]->name, "b");
 }
 
+// Expressions are no larger than they may be long before the steps are.
+TEST(ApplyRules, ReplacementsThatGrowAndMatchTheirOwnPatternAreAnError) {
+  const Tensor x = wildcard(), a = input("a", f32, {4});
+  const char* const expected =
+      "rewriting: expected the rules to come to an end, got grow at y until no expression may be "
+      "larger; legal: replacements that do not match their own pattern";
+  const auto in_one = [](int times, Expr value) {
+    for (int i = 0; i < times; ++i) value = abs(value);
+    return value;
+  };
+  for (const int levels : {2, 300}) {  // as a replacement makes them
+    const RewriteRule grow{"grow", abs(x), compute("taller", {}, in_one(levels, x()))};
+    EXPECT_ERROR(apply_rules(Graph(abs(a, "y")), {grow}), expected);
+  }
+  Expr wide = x();
+  for (int i = 0; i < 8; ++i) wide = wide + wide;
+  const RewriteRule grow{"grow", abs(x), compute("wider", {}, abs(wide))};
+  EXPECT_ERROR(apply_rules(Graph(abs(a, "y")), {grow}), expected);
+}
+
+// Of an expression that was that large without the rule.
+TEST(ApplyRules, ReplacementsThatAreTooLargeAreRefused) {
+  const Tensor x = wildcard();
+  const Axis i("i", 4);
+  Expr tall = input("a", f32, {4})(i);
+  for (int n = 0; n < 997; ++n) tall = -tall;
+  const RewriteRule grow{"grow", abs(x), compute("taller", {}, exp(log(x())))};
+  const Rewritten after = apply_rules(Graph(compute("y", {i}, abs(tall))), {grow});
+  EXPECT_TRUE(after.matches().empty());
+  ASSERT_EQ(after.decisions.size(), 1u);
+  EXPECT_NE(after.decisions[0].reason.find("expected a replacement that is legal here, got: "),
+            std::string::npos);
+}
+
 TEST(ApplyRules, RulesThatUndoEachOtherAreAnError) {
   Tensor x = wildcard(), y = input("y", f32, {});
   const RewriteRule there{"there", exp(x) * exp(y), exp(x + y)};
