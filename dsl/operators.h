@@ -142,7 +142,8 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false
 // --- Normalisations ---
 // f32 or f64.
 
-// exp(x - max) / sum(exp(x - max)) along one axis.
+// exp(x - max) / sum(exp(x - max)) along one axis, computed as exp(x - max) * (1 / sum(..)): one
+// division for each sum.
 Tensor softmax(const Tensor& x, int axis = -1, const std::string& name = "");
 // (x - mean) / sqrt(variance + eps) * gamma + beta over the last axes, as many as gamma has (at
 // least one): gamma and beta have the shape of those axes. The variance is mean((x - mean)^2).
