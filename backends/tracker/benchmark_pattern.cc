@@ -1,5 +1,7 @@
 #include "backends/tracker/benchmark_pattern.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -75,6 +77,15 @@ Graph graph_by_shape(const std::string& pattern, const std::vector<int64_t>& sha
   return borders_of(shape[0], shape[1]);
 }
 
+// A fact says of which machine it is, so it must not be measured on another one.
+void check_cores(const std::string& pattern, const Target& target) {
+  static const int kHere = Target::host().cores;
+  if (target.cores == 1 || target.cores == kHere) return;
+  fail("benchmark_pattern, {}: expected a target of {}, as this machine has, got {}; legal: {}",
+       pattern, count_text(kHere, "core", "cores"), target.cores,
+       kHere == 1 ? "1" : fmt::format("1 or {}", kHere));
+}
+
 // Or both ways would be the same.
 void check_taken(const std::string& pattern, const std::string& shape, const FusionReport& report) {
   const auto of_pattern = [&](const FusionDecision& decision) {
@@ -115,6 +126,8 @@ PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vect
   }
   const Graph graph = named ? named->graph_of(shape) : graph_by_shape(pattern, shape);
   const Target& target = options.target;
+  require_this_machine(target);
+  check_cores(pattern, target);
   DeriveOptions apart, together;
   apart.fuse = false;
   if (!named) together.siblings = share_always;  // whatever the model says

@@ -24,7 +24,9 @@ struct BenchmarkPatternOptions {
 // one of patterns_by_shape() (measured_fusions.h), at rows and columns of its result.
 // Each time is that of enough calls for a millisecond. Error: a pattern or a shape that is none, a
 // shape at which the derived schedule would not take it by itself (windows of what stays in a
-// cache), fewer repeats than one, a target that this machine is not, results that differ.
+// cache), fewer repeats than one, a target that this machine is not, results that differ. This
+// machine is a target of which it has all features, and of 1 core or as many as it has. Caches are
+// not compared: they are what a schedule reckons with, and that is measured.
 PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vector<int64_t>& shape,
                                      const BenchmarkPatternOptions& options = {});
 

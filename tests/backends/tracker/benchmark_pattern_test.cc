@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -177,6 +178,23 @@ TEST(ParsePatternShape, NumbersBetweenX) {
        {"", "x", "4x", "x4", "4x0", "4x-1", "4*4", "4x4.5", "4xB", "99999999999999999999x4"}) {
     EXPECT_ERROR(parse_pattern_shape(text), "expected extents above 0 as in 512x1024x64") << text;
   }
+}
+
+TEST(BenchmarkPattern, RefusesTargetsThatThisMachineIsNot) {
+  BenchmarkPatternOptions options;
+  options.repeats = 1;
+  options.clock = clock_of({1, 1, 1, 1});
+  const int here = options.target.cores;
+  options.target.cores = here + 62;
+  EXPECT_ERROR(
+      benchmark_pattern("add+relu", {4, 8}, options),
+      "benchmark_pattern, add+relu: expected a target of " + std::to_string(here) + " core");
+  EXPECT_ERROR(benchmark_pattern("add+relu", {4, 8}, options),
+               "as this machine has, got " + std::to_string(here + 62) + "; legal: 1");
+  options.target.cores = 1;
+  EXPECT_EQ(benchmark_pattern("add+relu", {4, 8}, options).fact.runs, 1);
+  options.target.os = "elsewhere";
+  EXPECT_ERROR(benchmark_pattern("add+relu", {4, 8}, options), "got elsewhere, which it has not");
 }
 
 }  // namespace
