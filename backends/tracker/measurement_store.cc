@@ -5,7 +5,9 @@
 
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -98,6 +100,10 @@ MeasurementStore::MeasurementStore(const std::string& path, const StoreOptions& 
     : path_(path), read_only_(options.read_only) {
   const int flags =
       options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  std::error_code unknown;  // then SQLite says what is wrong
+  if (std::filesystem::is_directory(path, unknown)) {
+    fail("fusion database {}: expected a file, got a directory", path);
+  }
   try {
     check(sqlite3_open_v2(path.c_str(), &database_, flags, nullptr));
     sqlite3_busy_timeout(database_, options.patience_ms);

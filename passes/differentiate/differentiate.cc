@@ -293,7 +293,10 @@ class Differentiator {
 
   void scatter(const OpPtr& op, const Comprehension& own, const OpPtr& cotangent,
                std::vector<ReadDerivative>& parts) {
-    const PointsOfRead points = {op->name, own.axes, own.of_result, cotangent};
+    PointsOfRead points = {op->name, own.axes, own.of_result, cotangent};
+    for (const std::vector<Axis>* axes : {&op->axes, &op->reduction_axes}) {
+      for (const Axis& axis : *axes) points.names_as_written.push_back(axis.name());
+    }
     for (const ReadDerivative& part : parts) {
       const Op& tensor = *part.read->tensor;
       const Expr term = scatter_read(points, part, axes_of(tensor), part_name(tensor));

@@ -152,7 +152,17 @@ class ReadScatter {
           "{0}: read of {1}, index {2}: expected an index made of axes, numbers and run-time sizes "
           "where a gradient by {1} is asked for, got {3}; legal: a sum of products with select({4} "
           "== j, 1, 0) instead, or no gradient by {1}",
-          points_.what, part_.read->name, d, to_string(index), to_string(e));
+          points_.what, part_.read->name, d, to_string(as_written(index)),
+          to_string(as_written(e)));
+    });
+  }
+
+  Expr as_written(const Expr& e) const {
+    return substitute_axes(e, [&](const std::string& name) {
+      for (size_t i = 0; i < points_.names_as_written.size(); ++i) {
+        if (points_.axes[i].name() == name) return axis_value(points_.names_as_written[i]);
+      }
+      return Expr();
     });
   }
 

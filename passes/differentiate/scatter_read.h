@@ -29,6 +29,8 @@ struct PointsOfRead {
   const std::vector<Axis>& axes;  // its axes, those of its result first
   size_t of_result;               // how many those are
   OpPtr cotangent;                // the tensor that the seed reads at the result's axes, or null
+  // The names that the axes had, for messages; none: these.
+  std::vector<std::string> names_as_written = {};
 };
 
 // The sum of `part` over all points that read element `at` of its tensor, over these axes;

@@ -69,11 +69,20 @@ std::map<std::string, FactsByClass> facts_here(const Target& target,
   return here;
 }
 
+// The class for people: of softmax and the norms the depth is the product of all that they sum
+// over, of which rows and columns say enough.
+std::string shapes_of(const MeasuredFusion& fact) {
+  const std::string first = fact.pattern.substr(0, fact.pattern.find('+'));
+  if (first != "softmax" && first != "layer_norm" && first != "rms_norm") return fact.shape_class;
+  const size_t columns = fact.shape_class.find('x') + 1;
+  return fact.shape_class.substr(0, fact.shape_class.find('x', columns));
+}
+
 std::string verdict_of(const MeasuredFusion& fact) {
   if (fact.speed_up >= kMeasuredSlower) return "";
   return fmt::format(
       "expected {} at shapes of {} to gain, measured {:.2f} of unfused on this machine, {}",
-      fact.pattern, fact.shape_class, fact.speed_up, count_text(fact.runs, "run", "runs"));
+      fact.pattern, shapes_of(fact), fact.speed_up, count_text(fact.runs, "run", "runs"));
 }
 
 // The edges inside of a match get a verdict, unless a longer pattern has given them one.

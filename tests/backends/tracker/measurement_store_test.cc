@@ -187,6 +187,10 @@ TEST(MeasurementStore, RefusesPathsThatLeadNowhere) {
                "fusion database /no/such/folder/x.db: expected a file that can be made");
   EXPECT_ERROR(MeasurementStore(path_of("nothing.db"), reading()),
                "expected a database that is there");
+  for (const StoreOptions& options : {StoreOptions(), reading()}) {
+    EXPECT_ERROR(MeasurementStore(::testing::TempDir(), options),
+                 ": expected a file, got a directory");
+  }
   const std::string empty = path_of("empty.db");
   write_file("nothing", empty, "");
   EXPECT_ERROR(MeasurementStore(empty, reading()), "expected measurements, got an empty file");

@@ -303,6 +303,16 @@ TEST(GradientRefusals, AnIndexMadeOfData) {
                "legal: a sum of products with select(which[i] == j, 1, 0) instead");
 }
 
+// Though inside they are others where the table is made over an axis of the same name.
+TEST(GradientRefusals, AnIndexMadeOfDataIsShownWithTheNamesOfItsAxes) {
+  const Tensor x = input("x", f32, {4}), which = input("which", DType::i32, {4});
+  const Tensor table = compute("table", {i}, x(i) * 2.0F);
+  const Tensor y = compute("y", {i}, table(max(min(which(i), 3), 0)));
+  EXPECT_ERROR(
+      gradients(sum(y, {0}), {x}),
+      "got max(min(which[i], 3), 0); legal: a sum of products with select(which[i] == j, ");
+}
+
 TEST(GradientRefusals, AnIndexMadeOfDataBesideTheWayIsNoError) {
   const Tensor table = input("table", f32, {5}), which = input("which", DType::i32, {4});
   const Tensor x = input("x", f32, {4});
