@@ -97,8 +97,14 @@ TEST(ValuesInSums, OfRowsThatNothingElseIsMadeOf) {
 // Element by element, for want of vectors: of a root, and of no series.
 TEST(ValuesInSums, NoSeriesOfAFewElements) {
   const Tensor few = x(6, 5);
-  EXPECT_EQ(values_in(Graph(sum(exp(few, "v"), {1}, true))), Names{});
-  EXPECT_EQ(values_in(Graph(sum(sqrt(abs(few), "v"), {1}, true))), Names{"v"});
+  const auto kept = [](const Tensor& value) {  // as [6, 1], for rows of other tensors
+    const Axis i("i", 6), j("j", 7);
+    const Tensor s = sum(value, {1}, true);
+    return Graph(compute("y", {i, j}, s(5 - i, 0) + input("z", f32, {6, 7})(i, j)));
+  };
+  EXPECT_EQ(values_in(kept(exp(few, "v"))), Names{});
+  EXPECT_EQ(values_in(kept(sqrt(abs(few), "v"))), Names{"v"});
+  EXPECT_EQ(values_in(Graph(sum(exp(few, "v"), {1}, true))), Names{"v"}) << "a row in each lane";
 }
 
 // What is apart from the mean is as soon computed as loaded: by the variance and by the norm.
