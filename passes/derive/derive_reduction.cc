@@ -384,6 +384,9 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     }
     return derive_rows_in_lanes(op, target, schedule);
   }
+  if (sums_of_few_side_by_side(op, target)) {
+    return derive_sums_of_few_side_by_side(op, target, schedule);
+  }
   // Neither way is open: vectors along the last axis, with the results in memory.
   const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
   if (!last || last->extent().as_constant().value_or(0) < 2) {

@@ -49,6 +49,17 @@ bool reads_maps(const Op& op) {
   return any && all;
 }
 
+// Whether something that is no map is loaded again at each step of the sums.
+bool reads_others_at_each_step(const Op& op) {
+  const auto moves = [](const Expr& read) {
+    return [&read](const Axis& axis) { return mentions(read, axis.name()); };
+  };
+  return any_part(op.body, [&](const Expr& e) {
+    return e->op == ExprOp::read && !mentions(e, op.reduction_axes.back().name()) &&
+           std::any_of(op.reduction_axes.begin(), op.reduction_axes.end(), moves(e));
+  });
+}
+
 // The sums of all pictures, and the axis of their pixels.
 Op sums_of_pictures(const Op& op, const std::string& name) {
   Op sums = op;
@@ -81,6 +92,55 @@ bool sums_of_maps(const Op& op, const Target& target) {
   const int64_t lines =
       bytes % kLine == 0 ? target.l1_bytes / std::gcd(bytes, kWay) : kManyPictures;
   return pixels < kFewPixels || pictures > std::min(kManyPictures, lines);
+}
+
+namespace {
+
+// How many lanes the vectors of a row have, in which the few of all columns lie side by side; 0
+// where it is no few whole vectors.
+int64_t lanes_of_row(const Op& op, const Target& target) {
+  constexpr int64_t kMostVectors = 8, kFewestLanes = 4;
+  const int64_t few = op.reduction_axes.back().extent().as_constant().value_or(0);
+  const int64_t all = saturated_product(op.shape.back().as_constant().value_or(0), few);
+  int64_t lanes = value_lanes(op, target);
+  while (lanes > kFewestLanes && all % lanes != 0) lanes /= 2;
+  return all >= lanes && all % lanes == 0 && all <= kMostVectors * lanes ? lanes : 0;
+}
+
+}  // namespace
+
+bool sums_of_few_side_by_side(const Op& op, const Target& target) {
+  constexpr int64_t kFewestSteps = 8;
+  const bool sums_few_of_rows = op.combiner != Combiner::none && op.axes.size() > 1 &&
+                                op.reduction_axes.size() > 1 && reads_maps(op) &&
+                                !reads_others_at_each_step(op) && !has_sums_in_lanes(op, target);
+  if (!sums_few_of_rows || lanes_of_row(op, target) == 0) return false;
+  int64_t steps = 1;
+  for (size_t i = 0; i + 1 < op.reduction_axes.size(); ++i) {
+    const Extent& extent = op.reduction_axes[i].extent();
+    steps = saturated_product(steps, extent.as_constant().value_or(kFewestSteps));
+  }
+  return steps >= kFewestSteps;
+}
+
+void derive_sums_of_few_side_by_side(const Op& op, const Target& target, Schedule* schedule) {
+  const Axis &column = op.axes.back(), &few = op.reduction_axes.back();
+  StageSchedule& stage = (*schedule)[op.name];
+  const Op rows = sums_of_pictures(op, fresh_stage(*schedule, op.name + "_rows"));
+  stage.rfactor(few, rows.name);
+  StageSchedule& added = (*schedule)[rows.name];
+  const Axis flat(fresh_axis(op, "flat")), lane(fresh_axis(op, "lane"));
+  std::vector<Axis> order = {lane, flat};
+  order.insert(order.end(), rows.reduction_axes.rbegin(), rows.reduction_axes.rend());
+  added.fuse(column, few, flat)
+      .split(flat, flat, lane, lanes_of_row(op, target))
+      .reorder(order)
+      .vectorize(lane)
+      .unroll(flat)
+      .compute_at(op.name, op.axes[op.axes.size() - 2]);
+  stage.reorder({column, few});
+  vectorize_last(stage, column, value_lanes(op, target), false).unroll(few);
+  share_sums(op, op, op.axes.size() - 1, target, std::nullopt, &stage);
 }
 
 void derive_sums_of_maps(const Op& op, const Target& target, Schedule* schedule) {

@@ -20,6 +20,15 @@ bool sums_of_maps(const Op& op, const Target& target);
 //     ->  for n: for c: for p: pixels[c, p] += x[n, c, p]; for c: for p: y[c] += pixels[c, p]
 void derive_sums_of_maps(const Op& op, const Target& target, Schedule* schedule);
 
+// Whether few neighbours are summed up for each column, and that over rows that lie one after
+// another, each of them a few vectors: y[n, c] = sum(p, k) x[n, p, c, k].
+bool sums_of_few_side_by_side(const Op& op, const Target& target);
+
+// Rows are added up as they lie in memory, and then the few of each column:
+//   for n: for p: for c: for k: y[n, c] += x[n, p, c, k]
+//     ->  for n: for p: vectors of c and k: rows += x[n, p, c, k]; for k: for c: y[n, c] += rows
+void derive_sums_of_few_side_by_side(const Op& op, const Target& target, Schedule* schedule);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_PASSES_DERIVE_SUMS_OF_MAPS_H_

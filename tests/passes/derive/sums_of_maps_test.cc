@@ -110,6 +110,66 @@ TEST(SumsOfMaps, WhatFollowsHasLoopsOfItsOwn) {
   }
 }
 
+// Few of each column, over many rows that each are vectors: of groups of channels, as a norm has
+// them.
+TEST(SumsOfFewSideBySide, RowsFirst) {
+  const Target v4 = Target::parse("x86-64-v4,cores=2");
+  const auto schedule = [&](const Shape& shape, const std::vector<int>& axes = {1, 3}) {
+    return to_string(derive_schedule(Graph(sum_of(shape, axes)), v4));
+  };
+  EXPECT_TRUE(has(schedule({kPictures, 1760, 8, 4}),
+                  "s.rfactor(r3, s_rows)\ns.reorder(i2, r3)\ns.vectorize(i2)\ns.unroll(r3)\n"));
+  EXPECT_TRUE(has(schedule({kPictures, 1760, 8, 4}),
+                  "s_rows.fuse(i2, r3, flat)\n"
+                  "s_rows.split(flat, flat, lane, 16)\n"));
+  EXPECT_TRUE(has(schedule({kPictures, 1760, 8, 4}), "s_rows.compute_at(s, i0)\n"));
+  EXPECT_TRUE(has(schedule({kPictures, 1760, 6, 4}), "s_rows.split(flat, flat, lane, 8)\n"));
+  EXPECT_TRUE(has(schedule({4, 9, 10, 8, 2}, {1, 2, 4}), "s.rfactor(r4, s_rows)\n"));
+}
+
+TEST(SumsOfFewSideBySide, NotOfOthers) {
+  const auto is_one = [](const Tensor& y) {
+    return sums_of_few_side_by_side(*Graph(y).ops().back(), kV3);
+  };
+  const auto is_of = [&](const Shape& shape, const std::vector<int>& axes = {1, 3}) {
+    return is_one(sum_of(shape, axes));
+  };
+  EXPECT_TRUE(is_of({kPictures, 8, 8, 4}));
+  EXPECT_FALSE(is_of({kPictures, 7, 8, 4})) << "few rows";
+  EXPECT_FALSE(is_of({kPictures, 9, 8, 8})) << "lanes of them";
+  EXPECT_FALSE(is_of({kPictures, 9, 64, 4})) << "more than registers hold";
+  EXPECT_FALSE(is_of({kPictures, 9, 1, 3})) << "no vector";
+  EXPECT_FALSE(is_of({kPictures, 9, 3, 5})) << "no whole vectors";
+  EXPECT_FALSE(is_of({4, 9, kPictures, 4})) << "nobody knows";
+  EXPECT_FALSE(is_of({kPictures, 9, 4, 8}, {1, 2})) << "columns last";
+  EXPECT_FALSE(is_of({kPictures, 9, 8, 4}, {3})) << "each row";
+  EXPECT_FALSE(is_of({9, 8, 4}, {0, 2})) << "maps";
+  const Axis n("n", 5), p("p", 20), c("c", 8), k("k", 4);
+  const Tensor x = input("x", f32, {5, 20, 8, 4}), z = input("z", f32, {20, 8});
+  const Tensor m = input("m", f32, {5, 8});
+  const Expr centred = x(n, p, c, k) - m(n, c);
+  EXPECT_TRUE(is_one(compute("s", {n, c}, sum({p, k}, centred * centred))));
+  EXPECT_FALSE(is_one(compute("s", {n, c}, sum({p, k}, x(n, p, c, k) * z(p, c)))));
+}
+
+TEST(SumsOfFewSideBySide, ComputeTheSums) {
+  const Axis n("n", kPictures), p("p", 20), c("c", 8), k("k", 4);
+  const Tensor x = input("x", f32, {kPictures, 20, 8, 4}), m = input("m", f32, {kPictures, 8});
+  const Expr centred = x(n, p, c, k) - m(n, c);
+  const Tensor squares = compute("s", {n, c}, sum({p, k}, centred * centred));
+  const std::vector<int> axes = {1, 3};
+  for (const char* level : {"x86-64-v2,cores=1", "x86-64-v3,cores=2", "x86-64-v4,cores=2"}) {
+    const Target target = Target::parse(level);
+    for (const Shape& shape : {Shape{kPictures, 20, 8, 4}, {3, 200, 6, 4}, {kPictures, 9, 16, 2}}) {
+      EXPECT_TRUE(derives(sum_of(shape, axes), target, {0, 1, 5})) << level;
+      EXPECT_TRUE(derives(sum_of(shape, axes, i32), target, {0, 1, 5})) << level;
+      EXPECT_TRUE(derives(reduce_max(input("x", u8, shape), axes), target, {0, 1, 5})) << level;
+      EXPECT_TRUE(derives(mean(input("x", f32, shape), axes, true), target, {0, 1, 5})) << level;
+    }
+    EXPECT_TRUE(derives(squares, target, {0, 1, 5}, 1e-5)) << level;
+  }
+}
+
 TEST(SumsOfMaps, ComputeTheSums) {
   for (const char* level : {"x86-64-v2,cores=1", "x86-64-v3,cores=2", "x86-64-v4,cores=1"}) {
     const Target target = Target::parse(level);
