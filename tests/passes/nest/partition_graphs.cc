@@ -37,6 +37,25 @@ Graph blur(const Extent& rows, const Extent& columns) {
   return Graph(compute("y", {i, j}, value));
 }
 
+Graph turned(const Extent& extent, bool wraps) {
+  const Axis i("i", extent);
+  const Tensor x = input("x", f32, {extent});
+  const Expr n = extent_value(extent);
+  const auto at = [&](const Expr& place) {
+    if (wraps) return x((place + n) % n);
+    return x(clamp(min(abs(place), 2 * n - 2 - abs(place)), 0, n - 1));
+  };
+  return Graph(compute("y", {i}, at(i - 1) + at(i + 1)));
+}
+
+Graph padded_in_turns(const Extent& extent, bool wraps) {
+  const Axis i("i", extent + 6);
+  const Tensor x = input("x", f32, {extent});
+  const Expr n = extent_value(extent), place = i - 3, far = abs(place);
+  const Expr at = wraps ? (place + 3 * n) % n : clamp(min(far, 2 * n - 2 - far), 0, n - 1);
+  return Graph(compute("y", {i}, select(n > 0, x(at), 0.0f)));
+}
+
 Schedule product(const Extent& rows) {
   const Axis m("m", rows), n("n", 10), k("k", 5);
   const Axis io("io"), jo("jo"), ii("ii"), ji("ji");

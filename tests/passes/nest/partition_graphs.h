@@ -15,6 +15,11 @@ Schedule doubled(const Extent& extent, Tail tail = Tail::guard);
 Graph stencil(const Extent& extent);
 // The sum of the nine neighbours of each point of a picture, clamped: loops y.i and y.j.
 Graph blur(const Extent& rows, const Extent& columns);
+// y[i] = x[i - 1] + x[i + 1], reflected or wrapped around at both ends: loop y.i.
+Graph turned(const Extent& extent, bool wraps);
+// y[i] = x[i - 3] of 6 more places than x has, reflected or wrapped around at both ends; 0 where x
+// is empty: loop y.i.
+Graph padded_in_turns(const Extent& extent, bool wraps);
 // y = max(x * w, 0), the product mm computed in tiles of 6 x 4: loops y.io, y.jo, y.ii and y.ji.
 Schedule product(const Extent& rows);
 

@@ -119,18 +119,6 @@ TEST(PartitionLoops, SparesTheInteriorTheClampsWhateverTheSizeIs) {
   EXPECT_NE(text.find("for y.i in max(B - 1, 1) .. +"), std::string::npos) << text;
 }
 
-// Two neighbours, reflected or wrapped around at both ends.
-Graph turned(const Extent& extent, bool wraps) {
-  const Axis i("i", extent);
-  const Tensor x = input("x", f32, {extent});
-  const Expr n = extent_value(extent);
-  const auto at = [&](const Expr& place) {
-    if (wraps) return x((place + n) % n);
-    return x(clamp(min(abs(place), 2 * n - 2 - abs(place)), 0, n - 1));
-  };
-  return Graph(compute("y", {i}, at(i - 1) + at(i + 1)));
-}
-
 TEST(PartitionLoops, SparesTheInteriorTheTurnsAtBothEnds) {
   const std::string wraps = tree_of(partition_loops(lowered(Schedule(turned(8, true))), {"y.i"}));
   EXPECT_EQ(wraps, R"(for y.i in 1
@@ -219,20 +207,11 @@ TEST(PartitionLoops, SparesEdgesTheClampsOfTheOtherEnd) {
       << text;
 }
 
-// The same with three more at either end, as of what is padded, where there is anything to read.
-Graph padded_in_turns(bool wraps) {
-  const Axis i("i", B + 6);
-  const Tensor x = input("x", f32, {B});
-  const Expr n = extent_value(B), place = i - 3, far = abs(place);
-  const Expr at = wraps ? (place + 3 * n) % n : clamp(min(far, 2 * n - 2 - far), 0, n - 1);
-  return Graph(compute("y", {i}, select(n > 0, x(at), 0.0f)));
-}
-
 // What is read is empty where the loop is not, so that no index is inside: a choice says so.
 TEST(PartitionLoops, SparesTheInteriorTheTurnsOfWhatMayBeEmpty) {
   for (const Tail tail : {Tail::guard, Tail::predicate, Tail::shift_inwards}) {
     for (const bool wraps : {true, false}) {
-      Schedule schedule(padded_in_turns(wraps));
+      Schedule schedule(padded_in_turns(B, wraps));
       schedule["y"]
           .specialize(size_value("B") + 6 >= 4)
           .split(Axis("i"), Axis("i"), Axis("l"), 4, tail);
