@@ -4,13 +4,18 @@
 #include <optional>
 #include <utility>
 
+#include "dsl/stack_room.h"
+
 namespace emulsion {
 namespace {
 
 // Everything that walks an expression does so by recursion: these keep hostile text off the stack's
-// end.
-constexpr int kMaxNesting = 500;  // parentheses, brackets, unary operators
+// end. What is printed has no more parentheses, brackets and unary operators inside one another
+// than operations.
 constexpr auto kMaxHeight = static_cast<int>(ExprSize::kMostHeight);  // also a + b + c + ...
+constexpr int kMaxNesting = kMaxHeight;
+// So many levels of nesting take little of the smallest stack.
+constexpr int kLevelsBetweenRooms = 32;
 
 struct InfixToken {
   const char* symbol;
@@ -83,6 +88,18 @@ class ExprParser {
     return {at_place(token, make), height + 1};
   }
 
+  // Deep text goes on upon a large stack where this one is short.
+  template <typename Parse>
+  Tree parse_inside(const Parse& parse) {
+    if (nesting_ % kLevelsBetweenRooms != 0) return parse();
+    Tree tree;
+    with_stack_room([&] { tree = parse(); });
+    return tree;
+  }
+  Tree parse_inside() {
+    return parse_inside([&] { return parse_binary(0); });
+  }
+
   Tree parse_binary(int lowest) {
     Tree left = parse_unary();
     while (lexer_.peek().kind == TokenKind::symbol) {
@@ -106,13 +123,13 @@ class ExprParser {
       // "-(" is one level: "--a" prints as "-(-a)", and what can be read can be read again.
       std::optional<Nested> nested;
       if (!lexer_.peek().is("(")) nested.emplace(this, token);
-      Tree operand = parse_unary();
+      Tree operand = parse_inside([&] { return parse_unary(); });
       ExprOp op = token.text == "-" ? ExprOp::neg : ExprOp::logical_not;
       return grow(token, operand.height, [&] { return unary(op, operand.expr); });
     }
     if (lexer_.accept("(")) {
       Nested nested(this, token);
-      Tree inner = parse_binary(0);
+      Tree inner = parse_inside();
       lexer_.expect(")");
       return inner;
     }
@@ -164,7 +181,7 @@ class ExprParser {
     lexer_.expect(open);
     if (lexer_.accept(close)) return args;
     do {
-      Tree arg = parse_binary(0);
+      Tree arg = parse_inside();
       *height = std::max(*height, arg.height);
       args.push_back(std::move(arg.expr));
     } while (lexer_.accept(","));

@@ -8,8 +8,8 @@
 #include "backends/halide/emit_uop.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
+#include "dsl/stack_room.h"
 #include "passes/index/simplify_index.h"
-#include "passes/nest/stack_room.h"
 
 namespace emulsion {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backends/interpreter/evaluate_expr.h"
 #include "dsl/error.h"
-#include "passes/nest/stack_room.h"
+#include "dsl/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {

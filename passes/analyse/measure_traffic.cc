@@ -6,8 +6,8 @@
 #include <set>
 
 #include "dsl/error.h"
+#include "dsl/stack_room.h"
 #include "passes/analyse/uop_program.h"
-#include "passes/nest/stack_room.h"
 
 namespace emulsion {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "dsl/checked_arithmetic.h"
+#include "dsl/stack_room.h"
 #include "passes/nest/map_point.h"
-#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {

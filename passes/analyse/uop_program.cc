@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "dsl/stack_room.h"
 #include "passes/index/simplify_index.h"
-#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {

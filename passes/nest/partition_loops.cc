@@ -13,6 +13,7 @@
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "dsl/stack_room.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
@@ -21,7 +22,6 @@
 #include "passes/nest/prefetch_box.h"
 #include "passes/nest/read_indices.h"
 #include "passes/nest/split_choices.h"
-#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "passes/nest/stack_room.h"
+#include "dsl/stack_room.h"
 
 namespace emulsion {
 namespace {

@@ -3,8 +3,8 @@
 
 // Walks and rewrites of a nest's tree: every analysis and every pass goes down the tree by one of
 // these, so that each says only what it does at the nodes that it is about. A tree may be deeper
-// than a thread's stack: they see to it (stack_room.h), and so does what recurses by for_each_child
-// or change_children.
+// than a thread's stack: they see to it (dsl/stack_room.h), and so does what recurses by
+// for_each_child or change_children.
 
 #include <functional>
 #include <string>

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -12,6 +13,8 @@
 #include "dsl/error.h"
 #include "dsl/graph.h"
 #include "dsl/tensor.h"
+#include "tests/passes/expect_error.h"
+#include "tests/small_stack.h"
 
 namespace emulsion {
 namespace {
@@ -447,6 +450,51 @@ TEST(DamagedGraphText, LinesSwappedOrDropped) {
       expect_graph_or_error(joined);
     }
   }
+}
+
+constexpr size_t kSmallStack = size_t{1} << 20;
+
+// As many operations inside one another as an expression may have, in each way to write them.
+TEST(GraphText, TheHighestExpressionsComeBackOnASmallStack) {
+  const Axis i("i", 4);
+  const Tensor x = input("x", f32, {4}), yes = input("yes", DType::boolean, {4});
+  const std::vector<std::function<Expr(const Expr&)>> ways = {
+      [](const Expr& e) { return exp(e); },
+      [](const Expr& e) { return -e; },
+      [&](const Expr& e) { return x(i) - e; },
+      [&](const Expr& e) { return e * x(i); },
+      [&](const Expr& e) { return x(i) / (x(i) + e); },
+      [&](const Expr& e) { return select(yes(i), x(i), e); },
+      [&](const Expr& e) { return select(!(e < x(i)), x(i), x(i)); },
+  };
+  run_on_stack(kSmallStack, [&] {
+    for (const auto& way : ways) {
+      Expr value = x(i);
+      for (Expr higher = value; size_of(higher).height <= ExprSize::kMostHeight;
+           higher = way(value)) {
+        value = higher;
+      }
+      EXPECT_GT(size_of(value).height, ExprSize::kMostHeight - 4);
+      expect_round_trip(Graph(compute("y", {i}, value)));
+    }
+  });
+}
+
+TEST(GraphText, DeepTextIsRefusedOnASmallStack) {
+  const std::string before = "emulsion graph 1\ninput x: f32[4]\ny[i: 4] = ";
+  const std::vector<std::string> texts = {"(",
+                                          "-",
+                                          "exp(",
+                                          "x[i] - (",
+                                          "select(i == 1, x[i], ",
+                                          "i == 1 || i == 1 && i == 1 == i < i + i * ("};
+  run_on_stack(kSmallStack, [&] {
+    for (const std::string& text : texts) {
+      std::string deep = before;
+      for (int n = 0; n < 100000; ++n) deep += text;
+      EXPECT_ERROR(parse_graph(deep), "expected at most 1000 levels of nesting");
+    }
+  });
 }
 
 }  // namespace

@@ -292,9 +292,11 @@ TEST(ApplyOpportunities, SumsThatNeedWhatIsReadThrough) {
   Func wide("wide"), least("least");
   wide(i, j, k, l) = x(i, j, l);
   least(j, k, l) = reduce_min(r, wide(r, j, k, l));
-  const Graph graph(relu(least, "y"));
+  const Tensor y = relu(least, "y");
+  const Graph graph({y, exp(transpose(y, {2, 0, 1}, "turned"), "after")});
   const Opportunities sums = of_pattern(graph, kWaitingSums);
   ASSERT_THAT(sums, SizeIs(1));
+  ASSERT_THAT(of_pattern(graph, kReadThrough), SizeIs(2)) << "of which one is needed";
   const AppliedOpportunities alone = applied_to(graph, sums);
   ASSERT_THAT(alone.failed, SizeIs(1)) << to_string(alone);
   EXPECT_EQ(alone.failed[0].why_not.value_or(""),

@@ -1,10 +1,11 @@
-#ifndef EMULSION_PASSES_NEST_STACK_ROOM_H_
-#define EMULSION_PASSES_NEST_STACK_ROOM_H_
+#ifndef EMULSION_DSL_STACK_ROOM_H_
+#define EMULSION_DSL_STACK_ROOM_H_
 
 // A nest's tree is as deep as its storage is nested: ten thousand stored stages are ten thousand
-// levels. A thread's stack may have 1 MiB. So whatever goes down the tree by recursion does each
-// step through with_stack_room: where little is left of the stack, the step runs on another thread,
-// which has a large one, while this thread waits.
+// levels; and the text of an expression as deep as its parentheses. A thread's stack may have 1
+// MiB. So whatever goes down these by recursion does each step, or one in a few, through
+// with_stack_room: where little is left of the stack, the step runs on another thread, which has a
+// large one, while this thread waits.
 
 #include <functional>
 
@@ -29,4 +30,4 @@ void with_stack_room(const Work& work) {
 
 }  // namespace emulsion
 
-#endif  // EMULSION_PASSES_NEST_STACK_ROOM_H_
+#endif  // EMULSION_DSL_STACK_ROOM_H_

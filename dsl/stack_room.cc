@@ -1,4 +1,4 @@
-#include "passes/nest/stack_room.h"
+#include "dsl/stack_room.h"
 
 #include <pthread.h>
 
