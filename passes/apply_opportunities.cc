@@ -233,7 +233,7 @@ class Trials {
       needs.insert(needs.end(), more.begin(), more.end());
       if (helps(one, names, needs)) return fewest_of(std::move(needs), one, names);
     }
-    return one_of(needs, one, names);  // where some of them exclude it
+    return {};
   }
 
   // One that was chosen and without which it is there.
@@ -297,14 +297,6 @@ class Trials {
       if (helps(one, names, fewer)) needs = std::move(fewer);
     }
     return needs;
-  }
-
-  Opportunities one_of(const Opportunities& others, const FusionOpportunity& one,
-                       const Names& names) {
-    for (const FusionOpportunity& other : others) {
-      if (helps(one, names, {other})) return {other};
-    }
-    return {};
   }
 
   bool helps(const FusionOpportunity& one, const Names& names, const Opportunities& others) {

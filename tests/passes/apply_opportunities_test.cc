@@ -312,7 +312,7 @@ Graph siblings_in_sums() {
   return Graph({sum(product, {1}, false, "rows"), sum(size, {0}, false, "columns")});
 }
 
-// All that is beside them would take the loops that they need, and one of these is needed.
+// And not what would take the loops that they need.
 TEST(ApplyOpportunities, SiblingsThatNeedAGroup) {
   const Graph graph = siblings_in_sums();
   const Opportunities siblings = of_pattern(graph, kSiblings);

@@ -142,6 +142,8 @@ TEST(ExpectFused, SiblingsThatAreKeptApart) {
   EXPECT_ERROR(expect_fused(graph, graph, report, {kSiblings}),
                "expected the siblings e and f to be computed together, got them apart: expected "
                "another day");
+  EXPECT_EQ(report.decisions.back().producer, "f") << "w needs e, and that is no news";
+  EXPECT_EQ(report.decisions.back().reason, "expected another day");
   const SiblingPolicy all_but_w = [](const SiblingCandidate& candidate) {
     return candidate.sibling->name == "w" ? keep_apart(candidate) : std::nullopt;
   };
