@@ -54,8 +54,8 @@ struct FusionPolicies {
   SiblingPolicy siblings = share_always;  // of those that the target's loops allow
 };
 
-// Derives the schedule for `target`. Error: check_fusion_config(), expect_fused(). InternalError: it cannot be lowered; a kernel is to be had all
-// the same by pipeline_with_fallback.h.
+// Derives the schedule for `target`. Error: check_fusion_config(), expect_fused(). InternalError:
+// it cannot be lowered; a kernel is to be had all the same by pipeline_with_fallback.h.
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options = {},
                      std::string* dump = nullptr,
                      const FusionConfig& fusion = fusion_config_from_environment());
@@ -63,8 +63,8 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,
                                   const DeriveOptions& options = {}, std::string* dump = nullptr,
                                   const FusionConfig& fusion = fusion_config_from_environment());
-// By policies in place of a config, and with gains at `sizes`. Error: a size that the graph does not
-// have.
+// By policies in place of a config, and with gains at `sizes`. Error: a size that the graph does
+// not have.
 Lowered run_pipeline(const Graph& graph, const Target& target, const FusionPolicies& policies,
                      const SizeValues& sizes);
 // find_opportunities() for a target: with what its derived schedule computes in the loops of

@@ -452,8 +452,6 @@ TEST(DamagedGraphText, LinesSwappedOrDropped) {
   }
 }
 
-constexpr size_t kSmallStack = size_t{1} << 20;
-
 // As many operations inside one another as an expression may have, in each way to write them.
 TEST(GraphText, TheHighestExpressionsComeBackOnASmallStack) {
   const Axis i("i", 4);
@@ -467,7 +465,7 @@ TEST(GraphText, TheHighestExpressionsComeBackOnASmallStack) {
       [&](const Expr& e) { return select(yes(i), x(i), e); },
       [&](const Expr& e) { return select(!(e < x(i)), x(i), x(i)); },
   };
-  run_on_stack(kSmallStack, [&] {
+  run_on_stack(size_t{1} << 20, [&] {
     for (const auto& way : ways) {
       Expr value = x(i);
       for (Expr higher = value; size_of(higher).height <= ExprSize::kMostHeight;
@@ -488,7 +486,7 @@ TEST(GraphText, DeepTextIsRefusedOnASmallStack) {
                                           "x[i] - (",
                                           "select(i == 1, x[i], ",
                                           "i == 1 || i == 1 && i == 1 == i < i + i * ("};
-  run_on_stack(kSmallStack, [&] {
+  run_on_stack(size_t{1} << 20, [&] {
     for (const std::string& text : texts) {
       std::string deep = before;
       for (int n = 0; n < 100000; ++n) deep += text;
