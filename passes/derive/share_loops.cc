@@ -168,6 +168,16 @@ class Groups {
   std::vector<LoopGroup> groups_;
 };
 
+// Those of declined rows that are not in loops of another kind; none where the last one is.
+DeclinedRows without(const std::unordered_set<const Op*>& done, DeclinedRows rows) {
+  std::vector<const Op*>& members = rows.members;
+  if (done.count(members.front()) > 0) members.resize(1);
+  members.erase(std::remove_if(members.begin() + 1, members.end(),
+                               [&](const Op* op) { return done.count(op) > 0; }),
+                members.end());
+  return rows;
+}
+
 // The sums that wait, and the values that sums compute. Of sums that no longer can wait when they
 // compute values, the reader has loops of its own.
 std::pair<std::vector<WaitingSums>, ValuesInSums> waiting_with_values(
@@ -310,10 +320,10 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
     share(kSharedColumns, LoopGroupKind::columns, members_of(columns),
           columns.members.front().axes);
   }
-  for (const RowGroup& rows : small_rows(through.graph, target, done)) {
+  std::vector<DeclinedRows> not_small, not_worth;
+  for (const RowGroup& rows : small_rows(through.graph, target, done, &not_small)) {
     share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.axes());
   }
-  std::vector<DeclinedRows> not_worth;
   for (const RowGroup& rows : row_groups(through.graph, target, done, &not_worth)) {
     share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.axes());
   }
@@ -335,6 +345,7 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
     }
     record_what_else_needs(through.graph, groups, target, &decisions);
     for (const DeclinedRows& rows : not_worth) decisions.decline(rows);
+    for (const DeclinedRows& rows : not_small) decisions.decline(without(done, rows));
     decisions.add_to(grouped, report);
   }
   return with_loop_groups(grouped, groups.of(grouped, inlined));

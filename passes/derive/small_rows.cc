@@ -14,6 +14,7 @@
 #include "passes/derive/few_small_rows.h"
 #include "passes/derive/merge_row_axes.h"
 #include "passes/derive/rows_at_a_time.h"
+#include "passes/derive/vector_lanes.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
 #include "passes/index/simplify_index.h"
@@ -178,11 +179,20 @@ class SmallRowsBuilder {
   int64_t written_out_ = 0, series_ = 0;
 };
 
-// Whether elements of a thing are combined, and not beside one another in vectors.
-bool combines_elements(const Op& op, const Target& target) {
+// Whether vectors of sums, one of each thing, step over the few elements of these: each lane has a
+// thing, though not what is computed with the sums.
+bool steps_over_elements(const Op& sums, size_t rows, const Target& target) {
+  return sums.axes.size() <= rows && !keeps_sums_in_registers(sums, target) &&
+         !combines_many_rows(sums, target) && steps_a_little(sums, sums.axes.back());
+}
+
+// Whether elements of a thing are combined, and not beside one another in vectors. Of vectors that
+// step over a few elements, those of four lanes take no longer in loops of their own.
+bool combines_elements(const Op& op, size_t rows, const Target& target) {
   const Op* sums = sums_of(op);
-  return sums != nullptr && !combines_many_rows(*sums, target) &&
-         !has_sums_in_vectors(*sums, target);
+  if (sums == nullptr || combines_many_rows(*sums, target)) return false;
+  if (!has_sums_in_vectors(*sums, target)) return true;
+  return target.has("avx") && steps_over_elements(*sums, rows, target);
 }
 
 bool combines_maxima(const Op& op) {
@@ -223,8 +233,8 @@ bool pays_for_sums(const RowGroup& group, const Target& target) {
     return std::any_of(group.members.begin(), group.members.end(),
                        [&](const RowGroup::Member& member) { return holds(*member.op); });
   };
-  if (!any([&](const Op& op) { return combines_elements(op, target); })) return false;
   const std::vector<size_t> rows = first_axes(group.axes().size());
+  if (!any([&](const Op& op) { return combines_elements(op, rows.size(), target); })) return false;
   const Alike alike{any(combines_maxima), any(takes_series),
                     group.reader().shape[rows.back()].is_constant(),
                     !any([](const Op& op) { return size_in_bytes(op.dtype) > kMostBytes; })};
@@ -234,6 +244,31 @@ bool pays_for_sums(const RowGroup& group, const Target& target) {
            points_beside(op, rows).value_or(most + 1) > most;
   };
   return !any(is_long) && !(alike.is_known && stored_for_series(group) != nullptr);
+}
+
+// Why things of so few elements that vectors of sums step over these are not computed together:
+// nothing where others look at them as rows.
+std::optional<std::string> why_not_few_elements(const RowGroup& group, bool is_many,
+                                                const Target& target) {
+  const size_t rows = group.axes().size();
+  const bool steps_over =
+      std::any_of(group.members.begin(), group.members.end(), [&](const RowGroup::Member& member) {
+        const Op* sums = sums_of(*member.op);
+        return sums != nullptr && steps_over_elements(*sums, rows, target);
+      });
+  if (!steps_over) return std::nullopt;
+  const Op& reader = result_of(group.reader());
+  if (!is_many) {
+    return fmt::format("expected at least {} rows of {} for a vector across them",
+                       lanes_apart(reader, target), reader.name);
+  }
+  if (!target.has("avx")) {
+    return fmt::format("expected a target with AVX for vectors across the rows of {}", reader.name);
+  }
+  if (stored_for_series(group) != nullptr) {
+    return fmt::format("expected no series behind the sums of each row of {}", reader.name);
+  }
+  return fmt::format("expected fewer elements in a row of {} for vectors across them", reader.name);
 }
 
 // Whether vectors would lie along its rows, of many elements.
@@ -378,25 +413,32 @@ std::optional<RowGroup> small_rows_alone(const Op& op, const Target& target) {
 
 std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
                                       const Target& target,
-                                      const std::unordered_set<const Op*>& taken) {
+                                      const std::unordered_set<const Op*>& taken,
+                                      std::vector<DeclinedRows>* declined) {
   if (!is_computed(reader) || !may_be_last(reader)) return std::nullopt;
   RowGroup group = SmallRowsBuilder(reader, readers, taken).build();
-  const bool is_many = has_many(result_of(reader), group.axes().size(), target);
-  if (!is_many && !has_many_merged(group, target)) return std::nullopt;
   if (group.members.size() < 2) return std::nullopt;
-  if (differs(group)) return group;
-  if (!pays_for_sums(group, target) || is_part_of_rows(group, readers, target)) return std::nullopt;
+  const bool is_many =
+      has_many(result_of(reader), group.axes().size(), target) || has_many_merged(group, target);
+  if (is_many && differs(group)) return group;
+  if (!is_many || !pays_for_sums(group, target)) {
+    std::optional<std::string> reason = why_not_few_elements(group, is_many, target);
+    if (declined != nullptr && reason) declined->push_back({members_of(group), *std::move(reason)});
+    return std::nullopt;
+  }
+  if (is_part_of_rows(group, readers, target)) return std::nullopt;
   return along_elements_too(group, readers, target, taken);
 }
 
 std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,
-                                 const std::unordered_set<const Op*>& taken) {
+                                 const std::unordered_set<const Op*>& taken,
+                                 std::vector<DeclinedRows>* declined) {
   std::unordered_set<const Op*> in_groups = taken;
   const Readers readers(grouped);
   std::vector<RowGroup> groups;
   for (auto op = grouped.ops().rbegin(); op != grouped.ops().rend(); ++op) {
     if (in_groups.count(op->get()) > 0) continue;
-    std::optional<RowGroup> group = small_rows_of(**op, readers, target, in_groups);
+    std::optional<RowGroup> group = small_rows_of(**op, readers, target, in_groups, declined);
     if (!group) continue;
     for (const Op* member : members_of(*group)) in_groups.insert(member);
     groups.push_back(*std::move(group));

@@ -41,13 +41,16 @@ bool differs_by_element(const Op& op, size_t rows);
 std::optional<RowGroup> small_rows_alone(const Op& op, const Target& target);
 // The group of small things that ends in an operation, with all that nothing else reads; nothing
 // where there is nothing on the way, or where other vectors are as good. `taken`: what may not be
-// in it.
+// in it; `declined`: where elements are combined that are too few for rows of another kind, and why
+// not.
 std::optional<RowGroup> small_rows_of(const Op& reader, const Readers& readers,
                                       const Target& target,
-                                      const std::unordered_set<const Op*>& taken);
+                                      const std::unordered_set<const Op*>& taken,
+                                      std::vector<DeclinedRows>* declined = nullptr);
 // Those of a graph, from its end on. No operation is in two, or in one of `taken`.
 std::vector<RowGroup> small_rows(const Graph& grouped, const Target& target,
-                                 const std::unordered_set<const Op*>& taken = {});
+                                 const std::unordered_set<const Op*>& taken = {},
+                                 std::vector<DeclinedRows>* declined = nullptr);
 
 // Their schedule: rows in each lane, or steps of the axis around them where these have few rows.
 void derive_small_rows(const RowGroup& group, const Target& target, Schedule* schedule);

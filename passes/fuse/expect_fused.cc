@@ -28,11 +28,15 @@ std::unordered_map<std::string, std::string> groups_of(const Graph& grouped) {
   return groups;
 }
 
+// Of an operation that no one expression holds with its readers, why it has loops apart from
+// theirs.
 std::string reason_for(const std::string& name, const FusionReport& report) {
+  const FusionDecision* found = nullptr;
   for (const FusionDecision& decision : report.decisions) {
-    if (decision.producer == name && !decision.fused) return decision.reason;
+    if (decision.producer != name || decision.fused) continue;
+    if (found == nullptr || (is_of_loops(decision) && !is_of_loops(*found))) found = &decision;
   }
-  return "nothing was fused";
+  return found == nullptr ? "nothing was fused" : found->reason;
 }
 
 // Those that decisions are looked up for.

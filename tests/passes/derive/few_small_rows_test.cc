@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/fuse/fusion_config.h"
+#include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
+#include "tests/passes/expect_error.h"
 
 namespace emulsion {
 namespace {
@@ -117,6 +121,52 @@ TEST(FewSmallRows, AreRight) {
       }
     }
   }
+}
+
+std::string ledger_of(const Graph& graph, const std::string& level,
+                      const std::string& config = "{}") {
+  return to_string(
+      run_pipeline(graph, target_of(level, 2), {}, nullptr, parse_fusion_config(config)).fusion);
+}
+
+// Of two to four elements vectors of the sums step over these anyway.
+TEST(FewSmallRows, OfTwoToFourElementsAreTogetherAndRight) {
+  for (const int64_t columns : {2, 3, 4}) {
+    for (const Shape& shape :
+         {Shape{kRows, columns}, Shape{1000, columns}, Shape{3, kRows, 20, columns}}) {
+      const Graph graph = softmaxes(shape);
+      for (const char* const level : {"x86-64-v3", "x86-64-v4"}) {
+        EXPECT_TRUE(has(ledger_of(graph, level), "shared rows, y_exp -> y: fused")) << level;
+      }
+      EXPECT_TRUE(derives_on_all(graph, {0, 1, 5, 16, 33})) << columns;
+    }
+    const Tensor x = input("x", f32, {kRows, columns}), g = input("g", f32, {columns});
+    const Tensor highest = reduce_max(x, {1}, true);
+    const Tensor log_of_sum = log(sum(exp(x - highest), {1}, true)) + highest;
+    for (const Tensor& y :
+         {log_of_sum, x - log_of_sum, layer_norm(x, g, g, 1e-5, "y"), rms_norm(x, g, 1e-5, "y")}) {
+      EXPECT_TRUE(has(ledger_of(Graph(y), "x86-64-v3"), "shared rows, ")) << columns;
+      EXPECT_TRUE(derives_on_all(Graph(y), {0, 1, 5, 16, 33})) << columns;
+    }
+  }
+}
+
+TEST(FewSmallRows, TheLedgerSaysWhyThoseOfTwoToFourElementsAreApart) {
+  const std::string needs_avx = "expected a target with AVX for vectors across the rows of y";
+  for (const int64_t columns : {2, 3, 4}) {
+    const Graph graph = softmaxes({kRows, columns});
+    const std::string text = ledger_of(graph, "x86-64-v2");
+    for (const char* const part : {"y_sum", "y_exp", "y_max"}) {
+      EXPECT_TRUE(has(text, std::string("shared rows, ") + part + " -> y: not fused: " + needs_avx))
+          << text;
+    }
+    EXPECT_TRUE(has(ledger_of(softmaxes({15, columns}), "x86-64-v4"),
+                    "expected at least 16 rows of y for a vector across them"));
+    EXPECT_ERROR(ledger_of(graph, "x86-64-v2", R"({"fail_on_unfused": ["softmax"]})"), needs_avx);
+    EXPECT_NO_THROW(ledger_of(graph, "x86-64-v3", R"({"fail_on_unfused": ["softmax"]})"));
+  }
+  const Graph sums = Graph(sum(input("z", f32, {kRows, 3}), {1}, false, "y"));
+  EXPECT_FALSE(has(ledger_of(sums, "x86-64-v2"), "shared rows")) << "nothing is beside them";
 }
 
 }  // namespace

@@ -230,8 +230,13 @@ TEST(SmallRows, SumsOfAFewElements) {
   const Target v2 = target_of("x86-64-v2", 1), v4 = target_of("x86-64-v4", 1);
   for (const Extent& rows : {Extent(37), kBatch}) {
     for (const Target& target : {kTarget, v4}) {
-      for (const int columns : {5, 7, 8, 16, 24}) {
+      for (const int columns : {2, 3, 4, 5, 7, 8, 16, 24}) {
         EXPECT_TRUE(has_groups(softmax_of(rows, columns), target)) << columns;
+      }
+      for (const int columns : {2, 3, 4}) {
+        EXPECT_TRUE(has_groups(rms_norm_of(rows, columns), target)) << columns;
+        EXPECT_FALSE(has_groups(softmax_of(rows, columns), v2)) << "vectors of few lanes";
+        EXPECT_FALSE(has_groups(rms_norm_of(rows, columns), v2)) << columns;
       }
       EXPECT_FALSE(has_groups(softmax_of(rows, 25), target)) << "these do not stay in registers";
       EXPECT_TRUE(has_groups(softmax_of(rows, 7, f64), target));
@@ -239,7 +244,6 @@ TEST(SmallRows, SumsOfAFewElements) {
     }
     EXPECT_TRUE(has_groups(softmax_of(rows, 7), v2));
     EXPECT_FALSE(has_groups(softmax_of(rows, 8), v2)) << "these have vectors";
-    EXPECT_FALSE(has_groups(rms_norm_of(rows, 4))) << "these too";
   }
   EXPECT_FALSE(has_groups(softmax_of(7, 5))) << "fewer than a vector";
 }
