@@ -350,8 +350,9 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     inline_members(*member.op, nullptr, schedule);
     (*schedule)[result_of(*member.op).name].compute_inline();
   }
-  const bool may_be_in_output =
-      are_short ? in_output_memory : may_be_in_output_memory(group, target);
+  const bool may_be_in_output = are_short
+                                    ? in_output_memory && !is_one_in_a_row(reader, group.axes())
+                                    : may_be_in_output_memory(group, target);
   const Op* in_output =
       !in_blocks && may_be_in_output ? stored_in_output(group, *schedule) : nullptr;
   // No element is computed twice of an output that holds something else, or that others go with.
@@ -408,6 +409,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool lie_across = !in_blocks && rows != of_short;
   const Axis one(is_split ? Axis(fresh_axis(reader, "row")) : row);
   const bool exact = steps.exact_quotient(rows).has_value();
+  // The last tile of a task would reach into the rows of the next one.
+  if (!exact && shared_out && shared_out->steps > 1) in_output = nullptr;
   const bool starts_earlier = !exact && !in_blocks && !shared_out && in_output == nullptr &&
                               has_few_again(group, steps, rows);
   // Else the last rows have loops of their own, in which vectors through many rows end with them.

@@ -128,8 +128,10 @@ bool is_one_at_a_time(const RowGroup& group, const Target& target) {
 
 bool may_be_in_output_memory(const RowGroup& group, const Target& target) {
   if (rows_in_cache(group, target).value_or(1) <= 1 || is_one_at_a_time(group, target)) return true;
-  if (group.is_merged || group.is_across_steps()) return false;
   const Op& reader = result_of(group.reader());
+  if (group.is_merged || group.is_across_steps() || is_one_in_a_row(reader, group.axes())) {
+    return false;
+  }
   return vectors_along(group, target).value_or(1) > 1 &&
          reader.shape.back().exact_quotient(value_lanes(reader, target)).has_value();
 }

@@ -60,10 +60,14 @@ class Renamed {
     for (const std::string& name : stage_order(made.graph(), made.stages())) {
       const OpPtr *op = written_.find(name), *normal = made.graph().find(name);
       if (op != nullptr && normal != nullptr) axes_[name] = axes_of(**op, **normal);
+      if (op != nullptr) computed_.emplace(name, *op);
       const StageAxes axes = axes_[name];
       const StageSchedule* stage = made.find(name);
       if (stage == nullptr) continue;
       for (const Directive& d : stage->directives()) {
+        const bool is_same =
+            d.kind == DirectiveKind::alternative || d.kind == DirectiveKind::cache_write;
+        if (is_same && computed_.count(name) > 0) computed_.emplace(d.target, computed_.at(name));
         if (makes_stage(d.kind)) {
           const OpPtr* operand = written_.find(d.operand);
           axes_[d.target] =
@@ -113,12 +117,16 @@ class Renamed {
   bool is_possible(const std::string& stage, const Directive& d) const {
     if (d.kind == DirectiveKind::compute_with) return names_.count(stage) == names_.count(d.target);
     if (d.kind != DirectiveKind::store_in_output) return true;
-    const OpPtr *op = written_.find(stage), *output = written_.find(d.target);
-    return op == nullptr || output == nullptr || reads_at_own_place(**op, **output);
+    const auto op = computed_.find(stage), output = computed_.find(d.target);
+    if (op == computed_.end() || output == computed_.end() || op->second == output->second) {
+      return true;
+    }
+    return reads_at_own_place(*op->second, *output->second);
   }
 
   const Graph written_;  // without groups
   Schedule schedule_;
+  std::map<std::string, OpPtr> computed_;  // by stage: one that is a way to compute it, too
   std::map<std::string, StageAxes> axes_;
   std::map<std::string, Names> names_;  // loops of a stage that get another name
 };

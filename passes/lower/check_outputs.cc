@@ -202,25 +202,40 @@ class OutputChecker {
                           name(), place, output(), to_string(size), axis.name(),
                           to_string(storage_.extents[d])));
         }
-        check_start(region_.axes[d], axis, place);
+        check_ends(region_.axes[d], axis, is_tile_of(axis, one.stage, part), place);
       }
     }
   }
 
+  // Whether a step of the loops around the place is a tile of the axis itself, not of a part of it:
+  // that ends inside the domain, where another step computes what is behind it.
+  static bool is_tile_of(const Axis& axis, const Stage& stage, const Coverage& part) {
+    // Loops may have the name of the axis that they are made of.
+    const auto made = std::find_if(stage.transforms.begin(), stage.transforms.end(),
+                                   [&](const auto& t) { return t.axis == axis.name(); });
+    return made != stage.transforms.end() && made->kind == LoopTransform::Kind::split &&
+           part.kind == Covered::tile && part.size == made->factor;
+  }
+
   // A tile of constant size may reach past the domain: of what is there nothing is computed. All
   // tiles are to start where the output has memory.
-  void check_start(const AxisRegion& region, const Axis& axis, const std::string& place) const {
+  void check_ends(const AxisRegion& region, const Axis& axis, bool is_tile,
+                  const std::string& place) const {
     if (region.is_whole) return;
     const int64_t size = std::max<int64_t>(constant_value(region.needed_extent).value_or(1), 1);
     if (region.lowest && region.highest) {
       const Extent last_start = *region.highest - Extent(size - 1);
-      const Extent spare = axis.extent() - Extent(1) - last_start;
-      if (never_negative(*region.lowest) && never_negative(spare)) return;
+      const Extent last = axis.extent() - Extent(1);
+      const bool ends_inside = never_negative(last - *region.highest);
+      const bool starts_inside = never_negative(last - last_start);
+      if (never_negative(*region.lowest) && (ends_inside || (is_tile && starts_inside))) return;
     }
     refuse_here(
-        fmt::format("expected tiles of {} {} that start inside {}, got ones that may start beyond "
-                    "it; legal: a factor that divides {}, or one index at a time",
-                    output(), place, axis.name(), axis.extent().to_string()));
+        fmt::format("expected tiles of {} {} that {}, got ones that may not; legal: a factor that "
+                    "divides {}, or one index at a time",
+                    output(), place,
+                    is_tile ? "start inside " + axis.name() : "end where a step around them does",
+                    axis.extent().to_string()));
   }
 
   const NestPlan& nest_;

@@ -69,7 +69,7 @@ const IllegalCase kStorage[] = {
     {"InAnOutputAndFolded", "linear", "biased.compute_at(y, n)\nbiased.store_root()\nbiased.fold_storage(m, 4)\n! biased.store_in_output(y)", "expected an operation without "},
     {"InAnOutputThatIsReadFirst", "diamond", "! a.store_in_output(p)", "expected a to be read before p is computed, got q, which reads it later"},
     {"InAnOutputByShiftedTiles", "linear", "y.vectorize(n, 8, shift_inwards)\n! biased.store_in_output(y)", "expected an output that reads each element of biased once, got y.split"},
-    {"InAnOutputByTilesPastTheEnd", "linear", "y.split(m, mo, mi, 3)\nbiased.compute_at(y, mo)\n! biased.store_in_output(y)", "expected tiles of y inside y.mo that end where m does"},
+    {"InAnOutputByTilesOfAPartPastItsEnd", "linear", "y.split(m, block, within, 5)\ny.split(within, mo, mi, 3)\nbiased.compute_at(y, mo)\n! biased.store_in_output(y)", "expected tiles of y inside y.mo that end where a step around them does"},
 };
 // clang-format on
 

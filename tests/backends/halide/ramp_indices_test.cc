@@ -76,6 +76,7 @@ TEST(RampIndices, NotOfWhatIsOtherInEachLane) {
   for (const Expr& index :
        {signed_number(bits(each) + same(bits(kData), kLanes)),
         signed_number(bits(ramp(kPlace, 1, kLanes)) * bits(ramp(kPlace, 1, kLanes))),
+        signed_number(bits(ramp(3, 1, kLanes)) * bits(ramp(5, 2, kLanes))),
         signed_number(bits(ramp(kPlace, 1, kLanes)) * same(bits(kData), kLanes)),
         signed_number(bits(ramp(kPlace, 1, kLanes)) % same(bits(kData), kLanes)),
         signed_number(

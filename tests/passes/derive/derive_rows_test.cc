@@ -250,6 +250,17 @@ TEST(DeriveRows, NothingElseIsWhereAResultWillBe) {
   EXPECT_EQ(derived(softmax_by_hand(64, 68), target).find(in_output), std::string::npos);
 }
 
+// Of tasks that tiles do not divide, the last tile would reach into the next one's.
+TEST(DeriveRows, NothingIsInTheOutputOfAnotherTask) {
+  for (const auto& [rows, is_in_output] : {std::pair(8192, true), {10272, false}}) {
+    const Graph graph = softmax_by_hand(rows, 124);
+    const Target target = target_of("x86-64-v2", 8);
+    const std::string text = derived(graph, target);
+    EXPECT_EQ(text.find("p.store_in_output(y)") != std::string::npos, is_in_output) << text;
+    EXPECT_NO_THROW(run_pipeline(graph, target)) << rows;
+  }
+}
+
 TEST(DeriveRows, NoneBeyondTheLastOfARunTimeNumberOfRows) {
   for (const auto& [level, columns, at_a_time] :
        {std::tuple("x86-64-v3", 190, 4), {"x86-64-v2", 12, 8}}) {

@@ -312,5 +312,19 @@ TEST(FoundGraphs, BlocksOfPixelsOfSeveralAxes) {
   EXPECT_TRUE(has(schedule, "y.split(rows, block, within, 4096, shift_inwards)\n")) << schedule;
 }
 
+// An axis of one step that the output has, and what is computed for it has not.
+TEST(FoundGraphs, WaysOfARowWithAnAxisOfOneStep) {
+  const Graph graph = graph_of(
+      "size B\ninput x: f32[B, 2, B, 1]\n"
+      "h[i: B, j: 2] = max(l: B) x[i, j, l, 0]\n"
+      "e[i: B, j: 2, l: B] = exp(x[i, j, l, 0] - h[i, j])\n"
+      "t[i: B, j: 2] = sum(l: B) e[i, j, l]\n"
+      "y[i: B, j: 2, l: B, u: 1] = e[i, j, l] / t[i, j]\noutput y\n");
+  for (const char* const level : kLevels) {
+    EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 2))) << level;
+    EXPECT_TRUE(derives(graph, target_of(level, 2), {0, 1, 2, 9}, 1e-5)) << level;
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -137,7 +137,7 @@ TEST(DeriveMergedRows, OfAFewElements) {
 TEST(DeriveMergedRows, AreRight) {
   for (const char* level : kLevels) {
     for (const Shape& shape :
-         std::vector<Shape>{{7, 3, 10}, {19, 1, 30}, {5, 2, 3, 20}, {9, 6, 70}}) {
+         std::vector<Shape>{{7, 3, 10}, {19, 1, 30}, {5, 2, 3, 20}, {9, 6, 70}, {9, 2, 64}}) {
       const Tensor x = cube(shape), g = cube({shape.back()}, "g");
       const int last = static_cast<int>(shape.size()) - 1;
       for (const Tensor& y :

@@ -271,9 +271,25 @@ TEST(LowerOutputs, RefusesTilesThatStartBeyondTheEnd) {
   const std::string at_each =
       "y.split(m, mo, mi, 4)\np.compute_at(y, mi)\ns.compute_at(y, mi)\np.store_in_output(y)";
   refused(rows_of(6), at_each,
-          "expected tiles of y inside y.mi that start inside m, got ones that may start beyond it; "
-          "legal: a factor that divides 6, or one index at a time");
+          "expected tiles of y inside y.mi that end where a step around them does, got ones that "
+          "may not; legal: a factor that divides 6, or one index at a time");
   refused(rows_of(Extent::size("B")), at_each, "a factor that divides B");
+  refused(rows_of(9),
+          "y.split(m, mo, mi, 2)\ny.split(mo, a, b, 2)\np.compute_at(y, b)\ns.compute_at(y, b)\n"
+          "p.store_in_output(y)",
+          "expected tiles of y inside y.b that start inside m");
+}
+
+// What is behind the end of such a part is computed by another step, at the same time maybe.
+TEST(LowerOutputs, RefusesTilesOfAPartThatReachPastIt) {
+  const std::string tiles =
+      "y.split(m, block, within, 5)\ny.split(within, mo, mi, 2)\ny.parallel(block)\n"
+      "p.compute_at(y, mo)\ns.compute_at(y, mo)\np.store_in_output(y)";
+  const std::string cause =
+      "expected tiles of y inside y.mo that end where a step around them does, got ones that may "
+      "not";
+  refused(rows_of(10), tiles, cause);
+  refused(rows_of(Extent::size("B")), tiles, cause);
 }
 
 TEST(LowerOutputs, RefusesWhatIsInNoOutputInTheEnd) {
