@@ -11,7 +11,7 @@ namespace emulsion {
 
 // In loads of vectorized statements:
 //   x[i32(u32(ramp(i, 1, 16)) + x16(u32(at[0])))]  ->  x[ramp(i32(u32(i) + u32(at[0])), 1, 16)]
-// The lanes are the same numbers. Places of memory, they do not go around.
+// The lanes are the same numbers. None of them wraps around, since each is a place of memory.
 Halide::Internal::Stmt ramp_indices(const Halide::Internal::Stmt& statement);
 
 }  // namespace emulsion

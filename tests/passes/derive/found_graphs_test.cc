@@ -23,6 +23,13 @@ std::string schedule_for(const std::string& lines, const std::string& target) {
   return to_string(run_pipeline(graph_of(lines), Target::parse(target)).schedule);
 }
 
+// Whatever instructions there are, for so many cores.
+void expect_lowers(const Graph& graph, int cores) {
+  for (const char* const level : kLevels) {
+    EXPECT_NO_THROW(run_pipeline(graph, target_of(level, cores))) << level;
+  }
+}
+
 std::string batch_norm(int side) {
   const std::string of_picture = std::to_string(side) + ", " + std::to_string(side) + ", 64]";
   const std::string axes = "[i: 8, j: " + std::to_string(side) + ", k: " + std::to_string(side);
@@ -164,9 +171,7 @@ TEST(FoundGraphs, APieceOfWhichOnlyTheLastPlaceIsInside) {
       "i16(max(min(select(i >= 3 && i - 3 < H + 2, i32(x[max(min(i - 3, H + 1), 0)]), "
       "i32(x[max(min(i * 2 + 3, H + 1), 0)])) * 36, 100), 0)), x[r / 2])\n"
       "y[k: 2*H, i: W] = s[i] + i16(k)\noutput y\n");
-  for (const char* const level : kLevels) {
-    EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 2))) << level;
-  }
+  expect_lowers(graph, 2);
   EXPECT_TRUE(derives_on_all(graph, {1, 2, 16, 17, 33}));
 }
 
@@ -176,9 +181,7 @@ TEST(FoundGraphs, SumsOfAFewRowsInAStep) {
       "size H\ninput x: f32[20, 64, 2*H, 64]\ninput w: f32[64]\n"
       "p[i: 20, j: 64, k: 2*H, l: 64] = x[i, j, k, l] * 2f + 1f\n"
       "y[i: 20, j: 64, k: 2*H] = sum(u: 64) p[i, j, k, u / 2] * w[u]\noutput y\n");
-  for (const char* const level : kLevels) {
-    EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 64))) << level;
-  }
+  expect_lowers(graph, 64);
 }
 
 // A place that an axis of one step says with another: what is there is computed as it is written.
@@ -203,9 +206,7 @@ TEST(FoundGraphs, ADiagonalInRows) {
       "e[i: 100, j: 100] = exp(m[i, j])\n"
       "p[i: 100, k: W] = x[i, 0, k] + e[i, i]\ns[i: 100] = sum(k: W) exp(p[i, k])\n"
       "y[i: 100, k: W] = p[i, k] / s[i]\noutput y\n");
-  for (const char* const level : kLevels) {
-    EXPECT_NO_THROW(run_pipeline(graph, target_of(level, 1))) << level;
-  }
+  expect_lowers(graph, 1);
 }
 
 // A reader without axes has none that vectors could go along.
