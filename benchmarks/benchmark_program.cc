@@ -10,8 +10,10 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "bazel/user_path.h"
+#include "benchmarks/processor_clock.h"
 #include "dsl/files.h"
 
 namespace emulsion::benchmarks {
@@ -65,8 +67,10 @@ class SampleCollector : public benchmark::BenchmarkReporter {
     for (const Run& run : runs) {
       if (run.run_type != Run::RT_Iteration || run.error_occurred || run.iterations == 0) continue;
       if (run.counters.count(kInterrupted) > 0) continue;
-      seconds[run.run_name.function_name].push_back(run.real_accumulated_time /
-                                                    static_cast<double>(run.iterations));
+      const std::string& name = run.run_name.function_name;
+      const double total =
+          by_processor.count(name) > 0 ? run.cpu_accumulated_time : run.real_accumulated_time;
+      seconds[name].push_back(total / static_cast<double>(run.iterations));
     }
     if (next_) next_->ReportRuns(runs);
   }
@@ -75,6 +79,7 @@ class SampleCollector : public benchmark::BenchmarkReporter {
   }
 
   std::map<std::string, Samples> seconds;
+  std::set<std::string> by_processor;  // the names of those whose processor's time counts
 
  private:
   benchmark::BenchmarkReporter* next_;
@@ -107,14 +112,16 @@ class Repeater {
         continue;
       }
       call_.before_call();
-      const Clock::time_point start = Clock::now();
+      const double start = now();
       call_.call();
-      state.SetIterationTime(seconds_since(start));
+      state.SetIterationTime(now() - start);
     }
     iterations_ = state.max_iterations;
   }
 
  private:
+  double now() const { return call_.on_one_thread ? processor_clock() : seconds_since({}); }
+
   // Google Benchmark wants as many iterations from each repetition, also from those that failed.
   void give_up(benchmark::State& state) const {
     if (iterations_ != state.max_iterations) return state.SkipWithError(kInterrupted);
@@ -234,7 +241,7 @@ std::map<std::string, Samples> measure(const std::vector<TimedCall>& calls,
         });
     if (has_manual_time(call)) {
       added->UseManualTime();
-    } else {
+    } else if (!call.on_one_thread) {
       added->UseRealTime();
     }
   }
@@ -243,6 +250,9 @@ std::map<std::string, Samples> measure(const std::vector<TimedCall>& calls,
   std::unique_ptr<benchmark::BenchmarkReporter> display;
   if (options.raw) display.reset(benchmark::CreateDefaultDisplayReporter());
   SampleCollector collector(display.get());
+  for (const TimedCall& call : calls) {
+    if (call.on_one_thread && !has_manual_time(call)) collector.by_processor.insert(call.name);
+  }
   benchmark::RunSpecifiedBenchmarks(&collector);
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();

@@ -47,6 +47,9 @@ int run_program(int argc, char** argv, const Program& program);
 // What is timed: `call`, many times in each repetition.
 struct TimedCall {
   std::string name;
+  // Whether nothing but the calling thread computes. Then its processor's time counts, which what
+  // else runs on the machine does not lengthen; otherwise the time that passes.
+  bool on_one_thread = false;
   std::function<void()> prepare;      // before each repetition; or nothing
   std::function<void()> before_call;  // before each call, outside its time; or nothing
   std::function<void()> call;

@@ -15,8 +15,8 @@ std::vector<Row> measure(const std::vector<Comparison>& all, const ProgramOption
   std::vector<TimedCall> calls;
   for (const Comparison& one : all) {
     auto add = [&](const std::string& name, const Contender& contender) {
-      calls.push_back(
-          {name, one.prepare, contender.before_call, contender.call, contender.seconds});
+      calls.push_back({name, one.on_one_thread, one.prepare, contender.before_call, contender.call,
+                       contender.seconds});
     };
     add(one.name + "/emulsion", one.emulsion);
     add(one.name + "/emulsion_again", one.emulsion);

@@ -34,6 +34,7 @@ struct Comparison {
   Contender emulsion = {};
   std::vector<Contender> peers = {};
   std::optional<double> limit = {};
+  bool on_one_thread = false;  // what is timed, of all of them: see TimedCall
 };
 
 // In the order of `all`. Google Benchmark knows the measurements as "1024x1024x1024/emulsion",

@@ -19,6 +19,7 @@ void add(Comparison one, HalideThreads threads, const Values& values, double tol
          std::vector<Comparison>* all) {
   one.prepare = [threads] { set_halide_threads(threads); };
   one.prepare();
+  one.on_one_thread = threads == HalideThreads::one;
   for (const Contender& peer : one.peers) {
     announce(fmt::format("comparing {} with {}", one.name, peer.name));
     check_equal_outputs(fmt::format("{} and {}", one.name, peer.name), peer.call, one.emulsion.call,

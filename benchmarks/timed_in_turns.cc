@@ -2,25 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <utility>
 
+#include "benchmarks/processor_clock.h"
+
 namespace emulsion::benchmarks {
-namespace {
-
-double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  constexpr double kNano = 1e-9;
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * kNano;
-}
-
-}  // namespace
-
 double processor_seconds(const Call& call, int64_t calls) {
-  const double start = seconds_now();
+  const double start = processor_clock();
   for (int64_t i = 0; i < calls; ++i) call();
-  return (seconds_now() - start) / static_cast<double>(calls);
+  return (processor_clock() - start) / static_cast<double>(calls);
 }
 
 TimedInTurns::TimedInTurns(const std::string& name, Call emulsion, Contender peer)

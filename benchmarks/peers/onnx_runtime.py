@@ -7,7 +7,8 @@ SITE is the folder that holds onnx and onnxruntime. Requests and answers are JSO
     {"make": "softmax", "inputs": {"x": {"shape": [64, 1000], "file": "/tmp/x", "weight": false}},
      "output": {"shape": [64, 1000], "file": "/tmp/y"}, "run_time": true}   {"id": 0}
     {"save": 0}       {}, once the model's output is in its file
-    {"seconds": 0}    {"seconds": 1.2e-05}, those of one call, which follows an untimed one
+    {"seconds": 0}    {"seconds": 1.2e-05}, those of the thread's processor in one call, which follows an
+                      untimed one
     anything wrong    {"error": "..."}
 
 Files are f32 of this machine, row-major. With "run_time" the model knows no extent of its inputs but that of the last
@@ -357,9 +358,9 @@ class Session:
 
     def seconds(self):
         self.run()
-        start = time.perf_counter()
+        start = time.thread_time()
         self.run()
-        return time.perf_counter() - start
+        return time.thread_time() - start
 
 
 def answer(request, sessions):

@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
 #include "benchmarks/comparison.h"
 
@@ -181,6 +183,31 @@ TEST(Measure, TakesTheSecondsThatAPeerMeasuredItself) {
   EXPECT_THAT(rows[1].peers[0].seconds, testing::Each(0.25));
   EXPECT_THAT(rows[1].peers[0].seconds, SizeIs(3));
   EXPECT_EQ(calls, 0);  // what computes is not what is timed
+}
+
+// A call that sleeps takes no time of its processor.
+TEST(Measure, CountsTheProcessorsTimeOfWhatComputesOnOneThread) {
+  constexpr std::chrono::milliseconds kSleep{1};
+  for (const bool empties_caches : {false, true}) {
+    int calls = 0;
+    std::vector<Row> rows;
+    run_with({"--quick"}, [&](const ProgramOptions& options) {
+      std::vector<Comparison> all = comparisons(&calls);
+      for (Comparison& one : all) {
+        one.emulsion.call = [&] { std::this_thread::sleep_for(kSleep); };
+        if (empties_caches) one.emulsion.before_call = [] {};
+        one.peers.clear();
+      }
+      all[1].on_one_thread = true;
+      rows = measure(all, options);
+      return Report();
+    });
+    ASSERT_THAT(rows, SizeIs(2));
+    const double slept = std::chrono::duration<double>(kSleep).count();
+    EXPECT_THAT(rows[0].seconds, testing::Each(testing::Ge(slept)));
+    EXPECT_THAT(rows[1].seconds, testing::Each(testing::Lt(slept / 2)));
+    EXPECT_THAT(rows[1].seconds, SizeIs(3));
+  }
 }
 
 // It stays interrupted: nothing is measured after it.
