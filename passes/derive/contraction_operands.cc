@@ -7,6 +7,7 @@
 #include "dsl/error.h"
 #include "dsl/fitting_name.h"
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/derive_few_columns.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
 #include "passes/index/simplify_index.h"
@@ -57,6 +58,7 @@ bool has_register_tiles(const Op& op) {
   // Windows of one weight each have no rows that share what is read along the columns.
   if (c && c->row_axes.empty() && reads_windows(op, c->b)) return false;
   if (c && is_one_row_of_few_columns(op, *c)) return false;
+  if (c && c->row_axes.empty() && !columns_of_long_sums(op).empty()) return false;
   return c && !c->divides && !c->column_axes.empty() &&
          op.axes.back().name() == c->column_axes.back() && !sums_up_pixels(op);
 }
@@ -176,6 +178,53 @@ std::optional<size_t> pays_to_turn_once(const Op& op, const Expr& read,
   const int64_t bytes = saturated_product(*elements, size_in_bytes(operand.dtype));
   if (bytes > target.l1_bytes / 2) return std::nullopt;
   return column_of_operand(op, read, op.axes.back().name());
+}
+
+bool comes_from_memory(int64_t bytes, const Target& target) {
+  return bytes > target.l2_bytes / 4 * 3;
+}
+
+size_t loops_around_panels(const Op& op, const Contraction& c,
+                           const std::vector<size_t>& outer_axes, int64_t panels,
+                           const Target& target) {
+  constexpr double kLeastGain = 2;
+  constexpr int64_t kPanelsForCore = 3;
+  const size_t all = outer_axes.size();
+  const std::optional<int64_t> elements = element_count(c.b->tensor->shape);
+  if (!elements) return all;
+  const int64_t weights = saturated_product(*elements, size_in_bytes(op.dtype));
+  if (!comes_from_memory(weights, target)) return all;
+  // Of a run-time batch, what is read of one of it.
+  int64_t input = size_in_bytes(op.dtype);
+  for (const Extent& e : c.a->tensor->shape) {
+    input = saturated_product(input, e.as_constant().value_or(1));
+  }
+  // The bytes that panels take at `steps` steps of the loops around them.
+  const auto bytes_read = [&](int64_t steps) {
+    const int64_t of_step = input / std::max<int64_t>(steps, 1);
+    const int64_t times = comes_from_memory(of_step, target) ? panels : 1;
+    return static_cast<double>(steps) * (static_cast<double>(weights) +
+                                         static_cast<double>(times) * static_cast<double>(of_step));
+  };
+  struct Place {
+    size_t around;
+    double bytes;
+  };
+  std::optional<Place> best;
+  int64_t steps = 1;
+  const bool has_panels = target.cores < 2 || panels >= kPanelsForCore * target.cores;
+  if (has_panels) best = {0, bytes_read(1)};
+  for (size_t i = 0; i < all; ++i) {
+    const Axis& axis = op.axes[outer_axes[i]];
+    if (mentions(c.b, axis.name())) return all;
+    const std::optional<int64_t> extent = axis.extent().as_constant();
+    if (!extent) best.reset();
+    steps = saturated_product(steps, extent.value_or(1));
+    const bool is_shared = target.cores < 2 || !extent || steps >= target.cores;
+    const double bytes = bytes_read(steps) / (i + 1 == all ? kLeastGain : 1);
+    if (is_shared && (!best || bytes < best->bytes)) best = {i + 1, bytes};
+  }
+  return best ? best->around : all;
 }
 
 bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,

@@ -66,6 +66,15 @@ bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& colu
 bool is_flat(const Op& op, const RegisterTile& tile, const Target& target);
 // The same where run-time sizes decide: a condition over them.
 std::optional<Expr> may_be_flat(const Op& op, const RegisterTile& tile);
+// Whether so much, read again and again, is more than a core's cache holds beside what else is
+// read.
+bool comes_from_memory(int64_t bytes, const Target& target);
+// How many of the outer loops, outermost first, stay around the panels of a packed operand; all of
+// them where its panels come from a cache. Where they come from memory, the other loops, such as
+// that over the rows of a picture, are inside of a panel: at each step they would read all panels.
+size_t loops_around_panels(const Op& op, const Contraction& c,
+                           const std::vector<size_t>& outer_axes, int64_t panels,
+                           const Target& target);
 // Whether the sums are so short that their steps may be written out one by one.
 bool has_few_steps(const Op& op, int64_t most = 16);
 // Whether columns that are fewer than a vector's lanes, and not half or a quarter as many, should

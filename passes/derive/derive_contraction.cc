@@ -206,7 +206,15 @@ class ContractionDeriver {
   void derive_tiles(std::optional<size_t> copied, bool lies_across) {
     Shared over = choose_shares(op_, tile_, rows_, columns_, !outer_axes_.empty(), outer_extent_,
                                 copied.has_value(), target_);
-    const bool rows_outside = goes_along_rows(over);
+    if (packed_ && row_at_ && columns_) {
+      const int64_t panels = (*columns_ + tile_.columns - 1) / tile_.columns;
+      around_panels_ = loops_around_panels(op_, c_, outer_axes_, panels, target_);
+    }
+    const bool has_loops_inside = around_panels_ < outer_axes_.size();
+    if (has_loops_inside && over != Shared::nothing) {
+      over = around_panels_ == 0 ? Shared::columns : Shared::outer;
+    }
+    const bool rows_outside = !has_loops_inside && goes_along_rows(over);
     if (rows_outside && over == Shared::columns) over = Shared::rows;
     derive_loops(rows_outside);
     // A run-time number of rows may be one, for which a tile is not to compute several.
@@ -235,6 +243,7 @@ class ContractionDeriver {
       outer_extent_ =
           outer_extent_ && extent ? std::optional(*outer_extent_ * *extent) : std::nullopt;
     }
+    around_panels_ = outer_axes_.size();
     if (is_inline(*schedule_, c_.b->tensor->name) && transposes_a_weight(*c_.b->tensor)) {
       c_.b = read_of_the_weight(c_.b);
     }
@@ -314,7 +323,11 @@ class ContractionDeriver {
     if (row_at_) m = result_.axes[*row_at_];
     if (row_at_) rows_of_acc = op_.axes[*row_at_];
     // Around a tile, innermost first: the rows inside a panel, or a panel inside the rows.
-    std::vector<Axis> outside = {loops_.panel};
+    std::vector<Axis> outside;
+    for (size_t i = outer_axes_.size(); i-- > around_panels_;) {
+      outside.push_back(result_.axes[outer_axes_[i]]);
+    }
+    outside.push_back(loops_.panel);
     if (m && !is_one_tile()) {
       outside.insert(rows_outside ? outside.end() : outside.begin(), row_loop(*m, tile_, loops_));
     }
@@ -328,7 +341,7 @@ class ContractionDeriver {
                 exact ? Tail::automatic : (rows_ ? Tail::shift_inwards : Tail::guard));
       outside.push_back(blocks->block);
     }
-    for (size_t i = outer_axes_.size(); i-- > 0;) outside.push_back(result_.axes[outer_axes_[i]]);
+    for (size_t i = around_panels_; i-- > 0;) outside.push_back(result_.axes[outer_axes_[i]]);
     const bool exact = op_.shape[column_at_].exact_quotient(tile_.columns).has_value();
     const bool shifted = !packed_ && !masked_ && columns_;
     if (has_rows && !is_one_tile()) {
@@ -389,11 +402,11 @@ class ContractionDeriver {
     y().specialize(*worth).parallel(row_loop(result_.axes[*row_at_], tile_, loops_));
   }
 
-  // Threads share the outer loops as one, which it returns.
+  // Threads share the loops around the panels as one, which it returns.
   Axis share_outer() {
     std::vector<Axis> shared, fused;
-    for (size_t axis : outer_axes_) shared.push_back(result_.axes[axis]);
-    for (size_t i = 1; i < outer_axes_.size(); ++i) {
+    for (size_t i = 0; i < around_panels_; ++i) shared.push_back(result_.axes[outer_axes_[i]]);
+    for (size_t i = 1; i < around_panels_; ++i) {
       fused.emplace_back(fresh_axis(result_, "outer" + std::to_string(i)));
     }
     const Axis all = fuse_rows(y(), shared, fused);
@@ -430,6 +443,7 @@ class ContractionDeriver {
   std::optional<int64_t> rows_, columns_;
   std::optional<int64_t> block_rows_;  // of a block of them, where they are computed by blocks
   std::vector<size_t> outer_axes_;
+  size_t around_panels_ = 0;  // how many of them; others are inside of a panel
   std::optional<int64_t> outer_extent_ = 1;
   bool packed_ = false, is_packed_already_ = false, masked_ = false, is_flat_ = false;
   std::optional<size_t> turned_once_;  // of the columns' operand the axis, as `copied`

@@ -7,6 +7,7 @@
 
 #include "dsl/expr.h"
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/point_cycles.h"
@@ -36,6 +37,9 @@ int64_t common_factor(const Extent& extent) {
 }
 
 constexpr int64_t kTasksForCore = 8;
+// Of tiles whose panels come from memory, as a part of that of tiles whose panels are in L2
+// (//benchmarks:model_blocks, gated_ffn of 64 rows).
+constexpr double kSpeedFromMemory = 0.7;
 constexpr int64_t kPointsOfTask = 16384;
 
 // How many steps of the last shared loop make one task: enough that calling the task costs little.
@@ -115,6 +119,9 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
   if (copied && panels >= target.cores) return Shared::columns;
   int64_t row_tiles = (*rows + tile.rows - 1) / tile.rows;
   double of_columns = balance(panels, target.cores), of_rows = balance(row_tiles, target.cores);
+  // Inside of the rows, all panels are read for each tile: from memory, where L2 cannot hold them.
+  const int64_t bytes = saturated_product(depth.value_or(1), *columns * size_in_bytes(op.dtype));
+  if (comes_from_memory(bytes, target)) of_rows *= kSpeedFromMemory;
   return of_columns >= std::min(of_rows, 0.95) ? Shared::columns : Shared::rows;
 }
 
