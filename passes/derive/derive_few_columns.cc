@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
 
@@ -18,17 +19,44 @@ int64_t vectors_of_row(const Op& op, const Target& target) {
   return (op.axes.back().extent().as_constant().value_or(0) + lanes - 1) / lanes;
 }
 
-// How many rows are a few whole vectors, as they lie in memory; 0 where each row is whole vectors,
-// or where it takes more rows than there are, or too many vectors.
-int64_t rows_in_vectors(const Op& op, const Target& target) {
-  constexpr int64_t kMostVectors = 8;
-  const int64_t lanes = value_lanes(op, target), columns = op.axes.back().extent().constant_term();
-  const int64_t least = std::lcm(lanes, columns);
+// How many rows of `columns` are a few whole vectors, at least `under_way`, as they lie in memory;
+// 0 where each row is whole vectors, or where it takes more rows than there are, or too many
+// vectors.
+int64_t rows_in_vectors(const Op& op, int64_t columns, int64_t under_way, const Target& target) {
+  constexpr int64_t kMostVectors = 9;
+  const int64_t lanes = value_lanes(op, target), least = std::lcm(lanes, columns);
   if (columns % lanes == 0 || least > kMostVectors * lanes) return 0;
-  const int64_t some = (kUnderWay * lanes + least - 1) / least * least / columns;
+  const int64_t some = (under_way * lanes + least - 1) / least * least / columns;
   const int64_t all = op.reduction_axes.back().extent().as_constant().value_or(some);
   if (some <= all) return some;
   return least / columns <= all ? least / columns : 0;
+}
+
+// The axes of the results behind the rows in this read, or none.
+std::vector<size_t> columns_in(const Op& op, const Expr& read) {
+  std::vector<size_t> columns;
+  for (size_t i = read->args.size(); i-- > 0;) {
+    const Expr& index = read->args[i];
+    if (index->op != ExprOp::axis) return {};
+    if (index->name == op.reduction_axes.back().name()) return columns;
+    const std::optional<size_t> at = axis_index(op.axes, index->name);
+    if (!at || !read->tensor->shape[i].is_constant()) return {};
+    if (op.axes[*at].extent() != read->tensor->shape[i]) return {};
+    columns.insert(columns.begin(), *at);
+  }
+  return {};
+}
+
+int64_t number_of(const Op& op, const std::vector<size_t>& columns) {
+  int64_t number = 1;
+  for (const size_t at : columns) number *= op.axes[at].extent().constant_term();
+  return number;
+}
+
+// Of each of several rows of results; other such rows are under way beside it.
+int64_t rows_of_each(const Op& op, int64_t columns, const Target& target) {
+  constexpr int64_t kUnderWayOfEach = 2;
+  return rows_in_vectors(op, columns, kUnderWayOfEach, target);
 }
 
 }  // namespace
@@ -52,7 +80,7 @@ bool sums_few_columns(const Op& op, const Target& target) {
 std::string derive_few_columns(const Op& op, const Target& target, Schedule* schedule) {
   const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
   const Axis row(fresh_axis(op, "row"));
-  const int64_t flat = rows_in_vectors(op, target);
+  const int64_t flat = rows_in_vectors(op, last.extent().constant_term(), kUnderWay, target);
   const int64_t count =
       flat > 0 ? flat : std::max<int64_t>(kUnderWay / vectors_of_row(op, target), 2);
   const std::string of_rows = fresh_stage(*schedule, op.name + "_rows");
@@ -74,6 +102,78 @@ std::string derive_few_columns(const Op& op, const Target& target, Schedule* sch
   if (!rows.extent().exact_quotient(count)) many.partition(rows);
   many.store_in(Memory::registers);
   return of_rows;
+}
+
+std::vector<size_t> columns_of_long_sums(const Op& op) {
+  constexpr int64_t kLeastRows = 64, kMostColumns = 15;
+  if (op.combiner == Combiner::none || op.reduction_axes.empty()) return {};
+  if (op.reduction_axes.back().extent().as_constant().value_or(0) < kLeastRows) return {};
+  for (const Expr& read : reads_in(op.body)) {
+    std::vector<size_t> columns = columns_in(op, read);
+    const int64_t number = number_of(op, columns);
+    if (columns.empty() || number < 2 || number > kMostColumns) continue;
+    // Of each row of results it reads others.
+    bool is_read_once = true, has_others = false;
+    for (size_t i = 0; i < op.axes.size(); ++i) {
+      const bool is_column = std::find(columns.begin(), columns.end(), i) != columns.end();
+      if (is_column || op.axes[i].extent() == Extent(1)) continue;
+      has_others = true;
+      is_read_once = is_read_once && mentions(read, op.axes[i].name());
+    }
+    if (has_others && is_read_once) return columns;
+  }
+  return {};
+}
+
+bool sums_few_columns_of_each(const Op& op, const Target& target) {
+  const std::vector<size_t> columns = columns_of_long_sums(op);
+  return !columns.empty() && rows_of_each(op, number_of(op, columns), target) > 0 &&
+         !sums_up_quarters(op) && !pixels_to_sum(op, value_lanes(op, target)) &&
+         step_of_windows(op) == 0 && !has_register_tiles(op) && !combines_chosen_places(op, target);
+}
+
+void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* schedule) {
+  const Axis &rows = op.reduction_axes.back(), row(fresh_axis(op, "row"));
+  const std::vector<size_t> columns = columns_of_long_sums(op);
+  const int64_t number = number_of(op, columns), count = rows_of_each(op, number, target);
+  const std::string of_rows = fresh_stage(*schedule, op.name + "_rows");
+  StageSchedule& stage = (*schedule)[op.name];
+  stage.split(rows, rows, row, count).rfactor(row, of_rows);
+  // Innermost first: the columns, the row of a vector, and what is around the rows.
+  std::vector<Axis> inside, around;
+  for (size_t i = columns.size(); i-- > 0;) inside.push_back(op.axes[columns[i]]);
+  for (size_t i = op.axes.size(); i-- > 0;) {
+    const bool is_column = std::find(columns.begin(), columns.end(), i) != columns.end();
+    if (!is_column) around.push_back(op.axes[i]);
+  }
+  const auto joined = [](std::vector<Axis> axes, const std::vector<Axis>& more) {
+    axes.insert(axes.end(), more.begin(), more.end());
+    return axes;
+  };
+  std::vector<Axis> vectors = inside;
+  vectors.push_back(row);
+  const bool has_vectors = columns.back() + 1 == op.axes.size();
+  stage.reorder(joined(has_vectors ? vectors : joined({row}, inside), around)).unroll(row);
+  if (has_vectors) stage.vectorize(op.axes.back());
+  StageSchedule& many = (*schedule)[of_rows];
+  const std::vector<Axis> walk(op.reduction_axes.rbegin(), op.reduction_axes.rend());
+  many.reorder(joined(joined(vectors, walk), around)).reorder_storage(joined(vectors, around));
+  Axis fused = inside.front();
+  for (size_t i = 1; i < vectors.size(); ++i) {
+    const Axis both(fresh_axis(op, i + 1 == vectors.size() ? "lane" : "column"));
+    many.fuse(vectors[i], fused, both);
+    fused = both;
+  }
+  many.vectorize(fused, value_lanes(op, target)).unroll(fused);
+  if (!rows.extent().exact_quotient(count)) many.partition(rows);
+  many.store_in(Memory::registers).compute_at(op.name, around.front());
+  std::vector<size_t> last(columns.size());
+  std::iota(last.begin(), last.end(), around.size());
+  if (columns == last) {
+    share_sums(op, op, around.size(), target, std::nullopt, &stage);
+  } else if (wakes_threads_to_sum(op, target)) {
+    parallel_from(stage, around.back(), work_of_sums(op), points_for_threads({&op}, target));
+  }
 }
 
 }  // namespace emulsion

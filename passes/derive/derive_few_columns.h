@@ -1,10 +1,13 @@
 #ifndef EMULSION_PASSES_DERIVE_DERIVE_FEW_COLUMNS_H_
 #define EMULSION_PASSES_DERIVE_DERIVE_FEW_COLUMNS_H_
 
-// Sums of so few columns that a row of them is at most four vectors: of each class, each channel.
+// Sums of so few columns that a row of them is at most four vectors: of each class, each channel,
+// also for each of several pictures.
 // Private to passes/derive/.
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
@@ -24,6 +27,17 @@ bool sums_few_columns(const Op& op, const Target& target);
 // Where a row is no whole vectors, vectors go through several rows, as these lie in memory.
 // Returns the stage that goes through the rows.
 std::string derive_few_columns(const Op& op, const Target& target, Schedule* schedule);
+
+// The axes of the results, outermost first, that are the columns of rows which a reduction combines
+// many of for each result, where they are few: those that lie behind the rows in memory. None where
+// there are no such, or no other axis of results, or where one of these reads the same rows again.
+std::vector<size_t> columns_of_long_sums(const Op& op);
+// Whether the same pays for them: whether a vector can go through several rows.
+bool sums_few_columns_of_each(const Op& op, const Target& target);
+//   for i: for r: y[i, c] += x[i, r, c]
+//     ->  for i: for r: vectorized lane: rows[row, c] += x[i, r * 16 + row, c]
+//                unrolled row: y[i, c] += rows[row, c]
+void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* schedule);
 
 }  // namespace emulsion
 

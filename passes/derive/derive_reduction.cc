@@ -370,6 +370,9 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     derive_few_columns(op, target, schedule);
     return;
   }
+  if (sums_few_columns_of_each(op, target)) {
+    return derive_few_columns_of_each(op, target, schedule);
+  }
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
   if (has_sums_in_vectors(op, target)) {
     return derive_shared_sums({&op}, op, target, schedule);

@@ -22,7 +22,8 @@ bool can_wait_in_vectors(const Op& sums, const Op& result, const Target& target)
   return !has_register_tiles(sums) && has_sums_in_vectors(sums, target) &&
          !combines_many_rows(sums, target) && !combines_chosen_places(sums, target) &&
          !threads_share_rows(sums, target) && !sums_few_columns(sums, target) &&
-         !sums_of_maps(sums, target) && !crosses(result, target);
+         !sums_few_columns_of_each(sums, target) && !sums_of_maps(sums, target) &&
+         !crosses(result, target);
 }
 
 bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target) {

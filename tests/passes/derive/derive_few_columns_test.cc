@@ -98,6 +98,105 @@ TEST(DeriveFewColumns, NotOfOthers) {
   EXPECT_FALSE(is_few(relu(sum_of_columns(kRows, 10), "y")));
 }
 
+const Axis i("i", 4), j("j", 300), k("k", 3);
+
+Tensor weighted(DType dtype) {
+  const Tensor x = input("x", dtype, {4, 300, 3}), w = input("w", dtype, {4, 300});
+  return compute("s", {i, k}, sum(j, x(i, j, k) * w(i, j)));
+}
+
+// y(l, k, i) of x(i, j, k, l): the columns of a row lie behind each other, results do not.
+Tensor turned(const Extent& pictures, int64_t rows = 300) {
+  const Axis of("i", pictures), r("j", rows), c("k", 3), d("l", 3);
+  const Tensor x = input("x", f32, {pictures, rows, 3, 3});
+  return compute("s", {d, c, of}, sum(r, x(of, r, c, d)));
+}
+
+bool is_of_each(const Tensor& y, const Target& target = kV4) {
+  return sums_few_columns_of_each(*y.op(), target);
+}
+
+TEST(FewColumnsOfEach, ARowBehindTheOther) {
+  for (const DType dtype : {f32, i32}) {
+    EXPECT_EQ(text_of(weighted(dtype), kV4),
+              "emulsion schedule 1\ns.split(j, j, row, 16)\ns.rfactor(row, s_rows)\n"
+              "s.reorder(k, row, i)\ns.unroll(row)\ns.vectorize(k)\n"
+              "s_rows.reorder(k, row, j, i)\ns_rows.reorder_storage(k, row, i)\n"
+              "s_rows.fuse(row, k, lane)\ns_rows.split(lane, lane, lane_v, 16)\n"
+              "s_rows.vectorize(lane_v)\ns_rows.unroll(lane)\ns_rows.partition(j)\n"
+              "s_rows.store_in(registers)\ns_rows.compute_at(s, i)\n");
+  }
+}
+
+TEST(FewColumnsOfEach, OfSeveralAxesAndOfTurnedResults) {
+  const std::string text = text_of(turned(6), kV4);
+  EXPECT_NE(text.find("s.reorder(row, l, k, i)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("s_rows.fuse(k, l, column)\ns_rows.fuse(row, column, lane)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("vectorize(i)"), std::string::npos) << text;
+}
+
+// Of what is around the rows, whichever axes of the results that are.
+TEST(FewColumnsOfEach, ThreadsSharePictures) {
+  const Target two = Target::parse("x86-64-v4,cores=2");
+  for (const Extent& pictures : {Extent(6), kRows}) {
+    const std::string text = text_of(turned(pictures, 100000), two);
+    EXPECT_NE(text.find("s.parallel(i)\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("s.parallel(l)\n"), std::string::npos) << text;
+  }
+  const Tensor y = sum(input("x", f32, {6, 100000, 3}), {1}, false, "s");
+  EXPECT_NE(text_of(y, two).find("s.parallel(i0)\n"), std::string::npos) << text_of(y, two);
+  EXPECT_EQ(text_of(weighted(f32), two).find("parallel"), std::string::npos) << "little work";
+}
+
+TEST(FewColumnsOfEach, WhatIsOne) {
+  const auto of = [](const Shape& shape, const std::vector<int>& axes, DType dtype = f32) {
+    return sum(input("x", dtype, shape), axes, false, "s");
+  };
+  EXPECT_TRUE(is_of_each(weighted(f32)));
+  EXPECT_TRUE(is_of_each(turned(6)));
+  EXPECT_TRUE(is_of_each(of({kRows, 64, 3}, {1})));
+  EXPECT_TRUE(is_of_each(of({2, 5, 64, 7}, {2})));
+  EXPECT_TRUE(is_of_each(of({6, 100, 3, 3}, {1}, f64)));
+  EXPECT_FALSE(is_of_each(of({6, 63, 3}, {1}))) << "few rows";
+  EXPECT_FALSE(is_of_each(of({6, kRows, 3}, {1}))) << "as few as a call brings";
+  EXPECT_FALSE(is_of_each(of({6, 100, 16}, {1}))) << "a whole vector";
+  EXPECT_FALSE(is_of_each(of({6, 100, 4}, {1}), Target::parse("x86-64-v2"))) << "a whole vector";
+  EXPECT_FALSE(is_of_each(of({6, 100, 11}, {1}))) << "eleven vectors for whole rows";
+  EXPECT_FALSE(is_of_each(of({6, 100, 1}, {1}))) << "no columns";
+  EXPECT_FALSE(is_of_each(of({6, 100, kRows}, {1})));
+  EXPECT_FALSE(is_of_each(of({100, 3}, {0}))) << "one row of results";
+  EXPECT_FALSE(is_of_each(of({1, 100, 3}, {1}))) << "one row of results";
+  EXPECT_FALSE(is_of_each(of({6, 3, 100}, {2}))) << "along the rows";
+  EXPECT_FALSE(is_of_each(of({6, 100, 3}, {1}) + 1)) << "no sum";
+  // Rows that several results read.
+  const Axis m("m", 50);
+  const Tensor weights = input("w", f32, {50, 300}), rows = input("x", f32, {300, 3});
+  EXPECT_FALSE(is_of_each(compute("s", {m, k}, sum(j, select(weights(m, j) > 0, rows(j, k), 0)))));
+  // Rows with gaps between them.
+  const Tensor wide = input("x", f32, {4, 300, 8}), moved = input("x", f32, {4, 300, 4});
+  EXPECT_FALSE(is_of_each(compute("s", {i, k}, sum(j, wide(i, j, k)))));
+  EXPECT_FALSE(is_of_each(compute("s", {i, k}, sum(j, moved(i, j, Expr(k) + 1)))));
+}
+
+TEST(FewColumnsOfEach, ComputeTheSums) {
+  for (const char* level : {"x86-64-v2,cores=2", "x86-64-v3,cores=1", "x86-64-v4,cores=2"}) {
+    const Target target = Target::parse(level);
+    EXPECT_TRUE(derives(weighted(f32), target)) << level;
+    EXPECT_TRUE(derives(relu(weighted(f32)), target)) << level;
+    EXPECT_TRUE(derives(turned(2, 67), target)) << level;
+    EXPECT_TRUE(derives(turned(kRows, 65), target, {0, 1, 3})) << level;
+    for (const int64_t columns : {2, 5, 6, 7, 15}) {
+      const Tensor x = input("x", i16, {kRows, 66, columns});
+      EXPECT_TRUE(derives(sum(cast(x, i32), {1}), target, {0, 1, 3})) << level << columns;
+      EXPECT_TRUE(derives(reduce_max(x, {1}), target, {1, 3})) << level << columns;
+    }
+    const Tensor deep = input("x", f32, {3, 2, 66, 3});
+    EXPECT_TRUE(derives(sum(deep, {1, 2}), target)) << level;
+  }
+}
+
 TEST(DeriveFewColumns, ComputesTheSums) {
   for (const char* level : {"x86-64-v2,cores=1", "x86-64-v3,cores=2", "x86-64-v4,cores=1"}) {
     const Target target = Target::parse(level);
