@@ -32,25 +32,32 @@ int64_t rows_in_vectors(const Op& op, int64_t columns, int64_t under_way, const 
   return least / columns <= all ? least / columns : 0;
 }
 
-// The axes of the results behind the rows in this read, or none.
-std::vector<size_t> columns_in(const Op& op, const Expr& read) {
+// Which of `axes` lie behind the axis `rows` in this read, outermost first, with nothing between
+// them in memory; or none.
+std::vector<size_t> columns_in(const Expr& read, const std::string& rows,
+                               const std::vector<Axis>& axes) {
   std::vector<size_t> columns;
   for (size_t i = read->args.size(); i-- > 0;) {
     const Expr& index = read->args[i];
     if (index->op != ExprOp::axis) return {};
-    if (index->name == op.reduction_axes.back().name()) return columns;
-    const std::optional<size_t> at = axis_index(op.axes, index->name);
+    if (index->name == rows) return columns;
+    const std::optional<size_t> at = axis_index(axes, index->name);
     if (!at || !read->tensor->shape[i].is_constant()) return {};
-    if (op.axes[*at].extent() != read->tensor->shape[i]) return {};
+    if (axes[*at].extent() != read->tensor->shape[i]) return {};
     columns.insert(columns.begin(), *at);
   }
   return {};
 }
 
-int64_t number_of(const Op& op, const std::vector<size_t>& columns) {
+int64_t number_of(const std::vector<Axis>& axes, const std::vector<size_t>& columns) {
   int64_t number = 1;
-  for (const size_t at : columns) number *= op.axes[at].extent().constant_term();
+  for (const size_t at : columns) number *= axes[at].extent().constant_term();
   return number;
+}
+
+bool are_few(int64_t columns) {
+  constexpr int64_t kMostColumns = 15;
+  return columns > 1 && columns <= kMostColumns;
 }
 
 // Of each of several rows of results; other such rows are under way beside it.
@@ -105,13 +112,12 @@ std::string derive_few_columns(const Op& op, const Target& target, Schedule* sch
 }
 
 std::vector<size_t> columns_of_long_sums(const Op& op) {
-  constexpr int64_t kLeastRows = 64, kMostColumns = 15;
+  constexpr int64_t kLeastRows = 64;
   if (op.combiner == Combiner::none || op.reduction_axes.empty()) return {};
   if (op.reduction_axes.back().extent().as_constant().value_or(0) < kLeastRows) return {};
   for (const Expr& read : reads_in(op.body)) {
-    std::vector<size_t> columns = columns_in(op, read);
-    const int64_t number = number_of(op, columns);
-    if (columns.empty() || number < 2 || number > kMostColumns) continue;
+    std::vector<size_t> columns = columns_in(read, op.reduction_axes.back().name(), op.axes);
+    if (!are_few(number_of(op.axes, columns))) continue;
     // Of each row of results it reads others.
     bool is_read_once = true, has_others = false;
     for (size_t i = 0; i < op.axes.size(); ++i) {
@@ -120,14 +126,15 @@ std::vector<size_t> columns_of_long_sums(const Op& op) {
       has_others = true;
       is_read_once = is_read_once && mentions(read, op.axes[i].name());
     }
-    if (has_others && is_read_once) return columns;
+    // Of one row of one axis: sums_few_columns().
+    if ((has_others || columns.size() > 1) && is_read_once) return columns;
   }
   return {};
 }
 
 bool sums_few_columns_of_each(const Op& op, const Target& target) {
   const std::vector<size_t> columns = columns_of_long_sums(op);
-  return !columns.empty() && rows_of_each(op, number_of(op, columns), target) > 0 &&
+  return !columns.empty() && rows_of_each(op, number_of(op.axes, columns), target) > 0 &&
          !sums_up_quarters(op) && !pixels_to_sum(op, value_lanes(op, target)) &&
          step_of_windows(op) == 0 && !has_register_tiles(op) && !combines_chosen_places(op, target);
 }
@@ -135,7 +142,7 @@ bool sums_few_columns_of_each(const Op& op, const Target& target) {
 void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* schedule) {
   const Axis &rows = op.reduction_axes.back(), row(fresh_axis(op, "row"));
   const std::vector<size_t> columns = columns_of_long_sums(op);
-  const int64_t number = number_of(op, columns), count = rows_of_each(op, number, target);
+  const int64_t number = number_of(op.axes, columns), count = rows_of_each(op, number, target);
   const std::string of_rows = fresh_stage(*schedule, op.name + "_rows");
   StageSchedule& stage = (*schedule)[op.name];
   stage.split(rows, rows, row, count).rfactor(row, of_rows);
@@ -166,7 +173,9 @@ void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* sc
   }
   many.vectorize(fused, value_lanes(op, target)).unroll(fused);
   if (!rows.extent().exact_quotient(count)) many.partition(rows);
-  many.store_in(Memory::registers).compute_at(op.name, around.front());
+  many.store_in(Memory::registers);
+  if (around.empty()) return;
+  many.compute_at(op.name, around.front());
   std::vector<size_t> last(columns.size());
   std::iota(last.begin(), last.end(), around.size());
   if (columns == last) {
@@ -174,6 +183,37 @@ void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* sc
   } else if (wakes_threads_to_sum(op, target)) {
     parallel_from(stage, around.back(), work_of_sums(op), points_for_threads({&op}, target));
   }
+}
+
+std::vector<Axis> summed_columns(const Op& op) {
+  constexpr int64_t kLeastRows = 64;
+  std::vector<Axis> found;
+  if (op.combiner == Combiner::none || op.reduction_axes.size() < 2) return found;
+  for (const Axis& rows : op.reduction_axes) {
+    if (rows.extent().as_constant().value_or(kLeastRows) < kLeastRows) continue;
+    for (const Expr& read : reads_in(op.body)) {
+      const std::vector<size_t> columns = columns_in(read, rows.name(), op.reduction_axes);
+      if (!are_few(number_of(op.reduction_axes, columns))) continue;
+      for (const size_t at : columns) found.push_back(op.reduction_axes[at]);
+      return found;
+    }
+  }
+  return found;
+}
+
+Op sum_columns_apart(const Op& op, const std::vector<Axis>& columns, Schedule* schedule) {
+  Op apart = op;
+  for (const Axis& column : columns) {
+    StageSchedule& stage = (*schedule)[apart.name];  // whose name is taken by now
+    const std::string name = fresh_stage(*schedule, op.name + "_columns");
+    stage.rfactor(column, name);
+    apart.name = name;
+    apart.axes.push_back(column);
+    apart.shape.push_back(column.extent());
+    std::vector<Axis>& rest = apart.reduction_axes;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*axis_index(rest, column.name())));
+  }
+  return apart;
 }
 
 }  // namespace emulsion

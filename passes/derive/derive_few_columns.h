@@ -39,6 +39,11 @@ bool sums_few_columns_of_each(const Op& op, const Target& target);
 //                unrolled row: y[i, c] += rows[row, c]
 void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* schedule);
 
+// The same of a sum of all columns of many rows: those columns, outermost first, or none.
+std::vector<Axis> summed_columns(const Op& op);
+// s = sum({r, c}, e)  ->  columns[c] = sum(r, e); s = sum(c, columns). Returns columns[c].
+Op sum_columns_apart(const Op& op, const std::vector<Axis>& columns, Schedule* schedule);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_PASSES_DERIVE_DERIVE_FEW_COLUMNS_H_

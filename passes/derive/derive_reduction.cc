@@ -373,6 +373,10 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   if (sums_few_columns_of_each(op, target)) {
     return derive_few_columns_of_each(op, target, schedule);
   }
+  if (const std::vector<Axis> columns = summed_columns(op);
+      !columns.empty() && !has_sums_in_lanes(op, target)) {
+    return derive_reduction(sum_columns_apart(op, columns, schedule), target, schedule);
+  }
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
   if (has_sums_in_vectors(op, target)) {
     return derive_shared_sums({&op}, op, target, schedule);

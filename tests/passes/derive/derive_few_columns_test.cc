@@ -197,6 +197,73 @@ TEST(FewColumnsOfEach, ComputeTheSums) {
   }
 }
 
+// The sum of all columns, each weighted by its row, or beside the mean of its column.
+Tensor of_weighted(const Extent& rows, int64_t columns = 3) {
+  const Axis r("r", rows), c("c", columns);
+  const Tensor x = input("x", f32, {rows, columns}), w = input("w", f32, {rows});
+  return compute("s", {}, sum({r, c}, x(r, c) * w(r)));
+}
+Tensor of_centred(const Extent& pictures, int64_t rows) {
+  const Axis b("b", pictures), r("r", rows), c("c", 5);
+  const Tensor x = input("x", f32, {pictures, rows, 5}), mean = input("mean", f32, {5});
+  const Expr centred = x(b, r, c) - mean(c);
+  return compute("s", {b}, sum({r, c}, centred * centred));
+}
+// Of columns of two axes, in another order than that of memory.
+Tensor of_two_axes(int64_t rows) {
+  const Axis r("r", rows), c("c", 2), d("d", 6);
+  const Tensor x = input("x", f32, {rows, 2, 6}), w = input("w", f32, {rows, 2});
+  return compute("s", {}, sum({r, d, c}, x(r, c, d) * w(r, c)));
+}
+
+TEST(SummedColumns, AreSummedByColumnFirst) {
+  for (const Extent& rows : {Extent(1000), kRows}) {
+    const std::string text = text_of(of_weighted(rows), kV4);
+    EXPECT_NE(text.find("s.rfactor(c, s_columns)\ns_columns.split(r, r, row, 32)\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("s_columns_rows.fuse(row, c, lane)\n"), std::string::npos) << text;
+  }
+  const std::string each = text_of(of_centred(kRows, 100), kV4);
+  EXPECT_NE(each.find("s_columns_rows.compute_at(s_columns, b)\n"), std::string::npos) << each;
+  const std::string two = text_of(of_two_axes(1000), kV4);
+  EXPECT_NE(two.find("s.rfactor(c, s_columns)\ns_columns.rfactor(d, s_columns1)\n"),
+            std::string::npos)
+      << two;
+}
+
+TEST(SummedColumns, WhatTheyAre) {
+  const auto columns_of = [](const Tensor& y) {
+    std::string names;
+    for (const Axis& axis : summed_columns(*y.op())) names += axis.name() + " ";
+    return names;
+  };
+  EXPECT_EQ(columns_of(of_weighted(1000)), "c ");
+  EXPECT_EQ(columns_of(of_weighted(kRows, 15)), "c ");
+  EXPECT_EQ(columns_of(of_two_axes(64)), "c d ");
+  EXPECT_EQ(columns_of(of_weighted(63)), "") << "few rows";
+  EXPECT_EQ(columns_of(of_weighted(1000, 16)), "") << "many columns";
+  EXPECT_EQ(columns_of(of_weighted(1000, 1)), "") << "no columns";
+  EXPECT_EQ(columns_of(sum_of_columns(kRows, 3)), "") << "not summed";
+  EXPECT_EQ(columns_of(relu(of_weighted(1000))), "") << "no sum";
+}
+
+TEST(SummedColumns, MeanWhatTheGraphMeans) {
+  for (const char* level : {"x86-64-v2,cores=2", "x86-64-v3,cores=1", "x86-64-v4,cores=2"}) {
+    const Target target = Target::parse(level);
+    EXPECT_TRUE(derives(of_weighted(1001), target)) << level;
+    EXPECT_TRUE(derives(of_weighted(kRows, 7), target, {0, 1, 33, 70})) << level;
+    EXPECT_TRUE(derives(of_centred(3, 67), target)) << level;
+    EXPECT_TRUE(derives(of_centred(kRows, 65), target, {0, 1, 3})) << level;
+    EXPECT_TRUE(derives(of_two_axes(99), target)) << level;
+    EXPECT_TRUE(derives(relu(of_weighted(100)), target)) << level;
+    const Tensor most = input("x", i16, {2, 70, 3}), by = input("w", i16, {70});
+    const Axis b("b", 2), r("r", 70), c("c", 3);
+    EXPECT_TRUE(derives(compute("s", {b}, reduce_max({r, c}, most(b, r, c) + by(r))), target))
+        << level;
+  }
+}
+
 TEST(DeriveFewColumns, ComputesTheSums) {
   for (const char* level : {"x86-64-v2,cores=1", "x86-64-v3,cores=2", "x86-64-v4,cores=1"}) {
     const Target target = Target::parse(level);
