@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/vector_lanes.h"
 #include "passes/derive/window_sums.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
@@ -133,6 +135,24 @@ int64_t vectors_side_by_side(const Op& sums, int64_t rows, int64_t lanes) {
   return steps <= kMostOfWindows ? vectors : 1;
 }
 
+// So many columns, less than a vector, that are loaded and stored in three or more pieces are a
+// vector with a mask, where sums are so short that these are most of the work. Of two operands of
+// f32 the masks take as long.
+int64_t width_with_mask(const Op& sums, int64_t width, int64_t lanes, const Target& target) {
+  constexpr int64_t kLeastPieces = 3, kFewSteps = 8;
+  if (!target.has("avx512_skylake") || sums.axes.back().extent() != Extent(width)) return width;
+  int64_t pieces = 0, whole = 1;
+  for (int64_t rest = width; rest > 0; rest /= 2) pieces += rest % 2;
+  while (whole < width) whole *= 2;
+  const std::vector<Expr> reads = reads_in(sums.body);
+  const bool is_narrow = std::any_of(reads.begin(), reads.end(), [](const Expr& read) {
+    return size_in_bytes(read.dtype()) < size_in_bytes(f32);
+  });
+  const bool pays = pieces >= kLeastPieces && whole <= lanes && (is_narrow || reads.size() == 1) &&
+                    steps_of_sum(sums, kFewSteps + 1) <= kFewSteps && !reads_apart(sums);
+  return pays ? whole : width;
+}
+
 }  // namespace
 
 int64_t sums_at_a_time(const Op& sums, int64_t lanes, bool twice, const Target& target) {
@@ -162,7 +182,10 @@ ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bo
   return {rows, width, fills, known || fills || rows == 1, true};
 }
 
-ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes, const Target& target) {
+namespace {
+
+ColumnTile exact_column_tile(const std::vector<const Op*>& sums, int64_t lanes,
+                             const Target& target) {
   constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostOfTile = 10, kFewVectors = 2;
   const Op& op = *sums.front();
   if (sums.size() > 1) return tile_of_windows(sums, lanes, false);
@@ -184,6 +207,14 @@ ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes, const 
   const bool has_many = rows.as_constant().value_or(kRunTimeRows) >= kRunTimeRows;
   return has_many && (shared || vectors == 1) ? ColumnTile{kRunTimeRows, of_tile}
                                               : ColumnTile{1, width};
+}
+
+}  // namespace
+
+ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes, const Target& target) {
+  ColumnTile tile = exact_column_tile(sums, lanes, target);
+  if (sums.size() == 1) tile.width = width_with_mask(*sums.front(), tile.width, lanes, target);
+  return tile;
 }
 
 std::optional<FilledTile> filled_tile(const std::vector<const Op*>& sums, const Op& result,

@@ -99,7 +99,8 @@ Axis sum_columns(const std::vector<const Op*>& sums, const Op& result, const Col
   // masks.
   const int64_t step = width * tile.of_task;
   const bool exact = extent.exact_quotient(step).has_value();
-  const bool shifted = whole_rows && (extent.is_constant() || tile.fills);
+  const bool is_part = extent.is_constant() && extent.constant_term() < width;
+  const bool shifted = whole_rows && !is_part && (extent.is_constant() || tile.fills);
   const Tail tail = exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate);
   if (tile.of_task > 1) {
     stage.split(result.axes.back(), task_of(result), outer, step, tail)
@@ -118,7 +119,8 @@ Axis sum_columns(const std::vector<const Op*>& sums, const Op& result, const Col
     if (!divides && !tile.rows_fill) stage.partition(all);
   }
   const bool has_last = !exact && !shifted && !extent.is_constant();
-  if (has_last || (extent != Extent(width) && reach_over_ends(sums))) stage.partition(outer);
+  const bool has_several = extent != Extent(width) && !is_part;
+  if (has_last || (has_several && reach_over_ends(sums))) stage.partition(outer);
   if (width <= lanes) {
     stage.vectorize(inner);
   } else {

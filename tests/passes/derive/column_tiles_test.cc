@@ -148,6 +148,42 @@ TEST(ColumnTiles, WindowsOfFewStepsAreInFewRows) {
   EXPECT_EQ(tile_of("x86-64-v3", 3, kSize, 64, f32, 2), (Tile{1, 4})) << "rows that may be few";
 }
 
+// y(i, k) = x(i, 0, k) + x(i, 1, k) + .., by `factor`, where there is one.
+Tensor short_sums(int64_t steps, int64_t columns, DType dtype, bool has_factor = false) {
+  const Axis i("i", 40), j("j", steps), k("k", columns);
+  const Tensor x = input("x", dtype, {40, steps, columns});
+  const Tensor factor = input("factor", dtype, {40, columns});
+  const Expr one = cast(i32, x(i, j, k));
+  return compute("y", {i, k}, sum(j, has_factor ? one * cast(i32, factor(i, k)) : one));
+}
+
+TEST(ColumnTiles, OddPartsOfAVectorHaveAMaskWhereSumsAreShort) {
+  const Target target = target_of("x86-64-v4", 1);
+  const auto is_masked = [&](const Tensor& y, int64_t lanes) {
+    return has(derived(y, target), fmt::format("tile, lane, {}, predicate)\n", lanes));
+  };
+  EXPECT_TRUE(is_masked(short_sums(5, 7, i16), 8));
+  EXPECT_TRUE(is_masked(short_sums(5, 7, i16, true), 8));
+  EXPECT_TRUE(is_masked(short_sums(3, 11, i32), 16));
+  EXPECT_TRUE(is_masked(short_sums(8, 15, u8, true), 16));
+  EXPECT_FALSE(is_masked(short_sums(5, 6, i16), 8)) << "two pieces";
+  EXPECT_FALSE(is_masked(short_sums(5, 8, i16), 8)) << "one";
+  EXPECT_FALSE(is_masked(short_sums(9, 7, i16), 8)) << "many steps";
+  EXPECT_FALSE(is_masked(short_sums(5, 7, i32, true), 8)) << "two operands";
+  EXPECT_FALSE(has(derived(short_sums(5, 7, i16), target_of("x86-64-v3", 1)), "predicate"));
+  for (const char* level : kLevels) {
+    for (const int64_t columns : {7, 11, 13, 14, 15}) {
+      EXPECT_TRUE(derives(Graph(short_sums(3, columns, u8, true)), target_of(level, 2))) << level;
+      EXPECT_TRUE(derives(Graph(short_sums(8, columns, i32)), target_of(level, 1))) << level;
+    }
+    const Axis i("i", 5), k("k", 13), r("r", 3);
+    const Tensor x = input("x", f32, {5, 15});
+    EXPECT_TRUE(
+        derives(Graph(compute("y", {i, k}, reduce_max(r, x(i, Expr(k) + r)))), target_of(level, 1)))
+        << level;
+  }
+}
+
 TEST(ColumnTiles, ComputeWhatTheGraphSays) {
   for (const char* level : kLevels) {
     for (const int64_t columns : {10, 63, 65, 1001}) {
