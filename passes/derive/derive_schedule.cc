@@ -12,6 +12,7 @@
 #include "dsl/error.h"
 #include "dsl/fitting_name.h"
 #include "dsl/schedule_axes.h"
+#include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_sum_in_parts.h"
@@ -49,11 +50,21 @@ void derive_points_as_they_are(const Op& group, const Target& target, Schedule* 
   }
   // What lies across the rows, borders and turns may be of any member.
   const OpPtr whole = written_out(group, {});
-  if (const std::optional<MergedAxes> few = merge_few_elements(*whole, target)) {
-    few->fuse(&stage);
-    return derive_pointwise(few->view, target, schedule);
+  if (const std::optional<MergedAxes> all = merge_few_elements(*whole, target)) {
+    all->fuse(&stage);
+    return derive_pointwise(all->view, target, schedule);
   }
-  if (const std::optional<MergedAxes> rows = merge_short_rows(*whole, target)) {
+  const std::optional<MergedAxes> rows = merge_short_rows(*whole, target);
+  const std::optional<Expr> few = rows ? merges_few_rows(*rows, target) : std::nullopt;
+  if (few && can_have_ways(result_of(group), *schedule)) {
+    AlternativeWay way{"_few", *few, schedule->without_directives()};
+    derive_pointwise(*whole, target, &way.schedule);
+    Schedule many = schedule->without_directives();
+    rows->fuse(&many[whole->name]);
+    derive_pointwise(rows->view, target, &many);
+    return add_ways(result_of(group), {way}, many, schedule);
+  }
+  if (rows && !few) {
     rows->fuse(&stage);
     return derive_pointwise(rows->view, target, schedule);
   }

@@ -288,6 +288,15 @@ std::optional<MergedAxes> merge_short_rows(const Op& op, const Target& target) {
                                                    : std::nullopt;
 }
 
+std::optional<Expr> merges_few_rows(const MergedAxes& merged, const Target& target) {
+  // What is left behind the last block is computed element by element.
+  constexpr int64_t kLeastBlocks = 2;
+  const std::vector<Axis>& axes = merged.view.axes;
+  if (axes.size() < 2 || axes.back().extent().is_constant()) return std::nullopt;
+  const int64_t least = kLeastBlocks * block_of_repeats(merged.view, target);
+  return extent_value(axes.back().extent()) < int_constant(least);
+}
+
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target) {
   return merge_some_axes(op, first, 2, target);
 }

@@ -45,6 +45,9 @@ std::optional<MergedAxes> merge_few_elements(const Op& op, const Target& target)
 //
 //   y[i, j] = x[i, j] * w[j] + b[i]  as  y'[ij] = x'[ij] * w[ij % 5] + b[ij / 5]
 std::optional<MergedAxes> merge_short_rows(const Op& op, const Target& target);
+// Where there are so few of these rows beside each other that they are best one by one: a condition
+// over run-time sizes; nothing where they are never.
+std::optional<Expr> merges_few_rows(const MergedAxes& merged, const Target& target);
 // The last two axes of a reduction's results.
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target);
 // The last reduction axes of what is summed up; else as above.
