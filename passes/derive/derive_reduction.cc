@@ -136,17 +136,22 @@ Axis sum_columns(const std::vector<const Op*>& sums, const Op& result, const Col
   return outer;
 }
 
+// Whether threads share the loops over all results as one.
+bool are_one_loop(const Op& op, size_t shared) { return shared > 1 && shared == op.axes.size(); }
+
 // Of how many rows of a run-time length one part after another is summed, side by side. A row may
 // be short: a line of each has fewer lanes for nothing than as much of one row, and as many sums
 // are under way. Of a run-time number of rows the last ones are as many as the others, the last row
-// again and again. 1 of rows that threads share as one loop: that is no axis.
+// again and again. Of rows that threads share as one loop with those around them a number that
+// divides them, which are no part of that loop.
 int64_t rows_side_by_side(const Op& op, size_t shared, const Target& target) {
   constexpr int64_t kMostRows = 4, kMostOfRows = 8;  // vectors
   if (op.axes.empty() || op.reduction_axes.back().extent().is_constant()) return 1;
-  if (shared > 1 && shared == op.axes.size()) return 1;
   const int64_t vectors = sums_under_way(op, target, true, kMostVectors) / value_lanes(op, target);
-  const int64_t rows = std::min(kMostRows, kMostOfRows / vectors);
-  return op.axes.back().extent().as_constant().value_or(rows) < rows ? 1 : rows;
+  const Extent& last = op.axes.back().extent();
+  int64_t rows = std::min(kMostRows, kMostOfRows / vectors);
+  while (rows > 1 && are_one_loop(op, shared) && !last.exact_quotient(rows)) --rows;
+  return last.as_constant().value_or(rows) < rows ? 1 : rows;
 }
 
 // for row: lanes of a row, their sum  ->  for rows: lanes of all rows, their sums
@@ -157,15 +162,24 @@ void derive_rows_side_by_side(const Op& op, int64_t rows, size_t shared, const T
   const SumsInLanes lanes = derive_sums_in_lanes(op, target, schedule, true);
   StageSchedule& stage = (*schedule)[op.name];
   const Axis& last = op.axes.back();
-  std::optional<RowTasks> tasks;
-  if (shared > 0) tasks = share_loops(op, op.axes, shared, std::nullopt, target, &stage);
   const Axis row(fresh_axis(op, "row"));
   const bool exact = last.extent().exact_quotient(rows).has_value();
-  stage.split(last, last, row, rows, exact ? Tail::automatic : Tail::guard).unroll(row);
-  if (!exact) stage.partition(last);
-  if (tasks)
+  const auto split_rows = [&] {
+    stage.split(last, last, row, rows, exact ? Tail::automatic : Tail::guard).unroll(row);
+    if (!exact) stage.partition(last);
+  };
+  std::vector<Axis> loops = op.axes;
+  if (are_one_loop(op, shared)) {
+    split_rows();
+    loops.back() = Axis(last.name(), *last.extent().exact_quotient(rows));
+  }
+  std::optional<RowTasks> tasks;
+  if (shared > 0) tasks = share_loops(op, loops, shared, std::nullopt, target, &stage);
+  if (!are_one_loop(op, shared)) split_rows();
+  if (tasks) {
     parallel_from(stage, tasks->tasks, work_of_sums(op), points_for_threads({&op}, target));
-  lanes.compute_at(op.name, last, schedule);
+  }
+  lanes.compute_at(op.name, are_one_loop(op, shared) ? tasks->last : last, schedule);
   for (const std::string& name : lanes.stages) (*schedule)[name].unroll(last);
   std::vector<Axis> order = {last};
   order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
