@@ -175,14 +175,15 @@ void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* sc
   if (!rows.extent().exact_quotient(count)) many.partition(rows);
   many.store_in(Memory::registers);
   if (around.empty()) return;
-  many.compute_at(op.name, around.front());
+  Axis inner = around.front();
   std::vector<size_t> last(columns.size());
   std::iota(last.begin(), last.end(), around.size());
   if (columns == last) {
-    share_sums(op, op, around.size(), target, std::nullopt, &stage);
+    inner = share_sums(op, op, around.size(), target, std::nullopt, &stage).value_or(inner);
   } else if (wakes_threads_to_sum(op, target)) {
     parallel_from(stage, around.back(), work_of_sums(op), points_for_threads({&op}, target));
   }
+  many.compute_at(op.name, inner);
 }
 
 std::vector<Axis> summed_columns(const Op& op) {

@@ -148,6 +148,10 @@ TEST(FewColumnsOfEach, ThreadsSharePictures) {
   const Tensor y = sum(input("x", f32, {6, 100000, 3}), {1}, false, "s");
   EXPECT_NE(text_of(y, two).find("s.parallel(i0)\n"), std::string::npos) << text_of(y, two);
   EXPECT_EQ(text_of(weighted(f32), two).find("parallel"), std::string::npos) << "little work";
+  // Two axes as one loop.
+  const Tensor z = sum(input("x", f32, {7, 2, 100000, 3}), {2}, false, "s");
+  EXPECT_NE(text_of(z, two).find("s.fuse(i0, i1, rows1)\n"), std::string::npos) << text_of(z, two);
+  EXPECT_NE(text_of(z, two).find("s_rows.compute_at(s, rows1)\n"), std::string::npos);
 }
 
 TEST(FewColumnsOfEach, WhatIsOne) {
