@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
@@ -42,16 +43,18 @@ std::vector<size_t> columns_in(const Expr& read, const std::string& rows,
     if (index->op != ExprOp::axis) return {};
     if (index->name == rows) return columns;
     const std::optional<size_t> at = axis_index(axes, index->name);
-    if (!at || !read->tensor->shape[i].is_constant()) return {};
-    if (axes[*at].extent() != read->tensor->shape[i]) return {};
+    if (!at || axes[*at].extent() != read->tensor->shape[i]) return {};
     columns.insert(columns.begin(), *at);
   }
   return {};
 }
 
+// 0 of a run-time size.
 int64_t number_of(const std::vector<Axis>& axes, const std::vector<size_t>& columns) {
   int64_t number = 1;
-  for (const size_t at : columns) number *= axes[at].extent().constant_term();
+  for (const size_t at : columns) {
+    number = saturated_product(number, axes[at].extent().as_constant().value_or(0));
+  }
   return number;
 }
 
@@ -190,12 +193,18 @@ std::vector<Axis> summed_columns(const Op& op) {
   constexpr int64_t kLeastRows = 64;
   std::vector<Axis> found;
   if (op.combiner == Combiner::none || op.reduction_axes.size() < 2) return found;
+  std::vector<Axis> all = op.axes;
+  all.insert(all.end(), op.reduction_axes.begin(), op.reduction_axes.end());
   for (const Axis& rows : op.reduction_axes) {
     if (rows.extent().as_constant().value_or(kLeastRows) < kLeastRows) continue;
     for (const Expr& read : reads_in(op.body)) {
-      const std::vector<size_t> columns = columns_in(read, rows.name(), op.reduction_axes);
-      if (!are_few(number_of(op.reduction_axes, columns))) continue;
-      for (const size_t at : columns) found.push_back(op.reduction_axes[at]);
+      std::vector<size_t> columns = columns_in(read, rows.name(), all);
+      // Columns of the results may lie before them.
+      const auto is_result = [&](size_t at) { return at < op.axes.size(); };
+      if (columns.empty() || is_result(columns.back())) continue;
+      columns.erase(std::remove_if(columns.begin(), columns.end(), is_result), columns.end());
+      if (!are_few(number_of(all, columns))) continue;
+      for (const size_t at : columns) found.push_back(all[at]);
       return found;
     }
   }

@@ -390,7 +390,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     return derive_few_columns_of_each(op, target, schedule);
   }
   if (const std::vector<Axis> columns = summed_columns(op);
-      !columns.empty() && !has_sums_in_lanes(op, target)) {
+      !columns.empty() && !has_sums_in_lanes(op, target) && !sums_of_few_side_by_side(op, target)) {
     return derive_reduction(sum_columns_apart(op, columns, schedule), target, schedule);
   }
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);

@@ -220,6 +220,31 @@ Tensor of_two_axes(int64_t rows) {
   return compute("s", {}, sum({r, d, c}, x(r, c, d) * w(r, c)));
 }
 
+// y(j) of x(i, j, k): columns of the results lie before those that are summed.
+Tensor of_parts(int64_t rows, const Extent& parts, int64_t columns) {
+  const Axis r("r", rows), p("p", parts), c("c", columns);
+  const Tensor x = input("x", f32, {rows, parts, columns}), w = input("w", f32, {parts, columns});
+  return compute("s", {p}, reduce_max({c, r}, x(r, p, c) * w(p, c)));
+}
+
+TEST(SummedColumns, OfSeveralResults) {
+  const std::string few = text_of(of_parts(1000, 2, 5), kV4);
+  EXPECT_NE(few.find("s.rfactor(c, s_columns)\ns_columns.split(r, r, row, 8)\n"), std::string::npos)
+      << few;
+  for (const Extent& parts : {Extent(40), kRows}) {
+    const std::string text = text_of(of_parts(1000, parts, 5), kV4);
+    EXPECT_NE(text.find("s.rfactor(c, s_columns)\ns_columns.fuse(p, c, flat)\n"), std::string::npos)
+        << text;
+  }
+  EXPECT_EQ(text_of(of_parts(63, 3, 5), kV4).find("rfactor(c, s_columns)"), std::string::npos);
+  for (const char* level : {"x86-64-v2,cores=2", "x86-64-v3,cores=1", "x86-64-v4,cores=2"}) {
+    const Target target = Target::parse(level);
+    EXPECT_TRUE(derives(of_parts(67, 3, 5), target)) << level;
+    EXPECT_TRUE(derives(of_parts(64, 40, 6), target)) << level;
+    EXPECT_TRUE(derives(of_parts(66, kRows, 7), target, {0, 1, 5, 40})) << level;
+  }
+}
+
 TEST(SummedColumns, AreSummedByColumnFirst) {
   for (const Extent& rows : {Extent(1000), kRows}) {
     const std::string text = text_of(of_weighted(rows), kV4);
