@@ -127,6 +127,8 @@ class UopEmitter {
 
   Halide::Expr body(const Expr& expr) {
     HalideScope scope = scope_.body_at(stage_, point_);
+    const AxisExtents extents = domain_of(stage_);
+    scope.extents = &extents;
     scope.has_fma = context_.has_fma;
     scope.read = [this](const ExprNode& node, const std::vector<Halide::Expr>& indices) {
       return read(node, indices);

@@ -25,6 +25,7 @@
 #include "backends/halide/split_vectors.h"
 #include "backends/halide/transpose_parts.h"
 #include "backends/halide/transpose_rows.h"
+#include "backends/halide/wrapped_vectors.h"
 #include "dsl/error.h"
 #include "passes/nest/verify_nest.h"
 
@@ -387,6 +388,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::simplify(s);
   s = ramp_indices(s);
   const int least_bits = least_masked_bits(target);
+  s = mask_wrapped_vectors(s, least_bits);
   s = mask_clamped_vectors(s, least_bits);
   // After vectors: what is likely is then known for whole vectors. Must run wherever something is
   // marked as likely, since code generation does not know the mark.
@@ -405,6 +407,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_small_allocations(s);
   s = keep_masked_sums(s);
+  s = load_wrapped_vectors(s, least_bits, elements);
   s = load_whole_vectors(s, least_bits, elements);
   s = define_masked_places(s);
   s = store_masked_parts(s, least_masked_bits_to_store(target));

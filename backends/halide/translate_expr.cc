@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
 #include "dsl/types.h"
 #include "passes/index/index_table.h"
+#include "passes/index/moved_index.h"
 #include "passes/nest/bounded_exponent.h"
 
 namespace emulsion {
@@ -65,7 +67,8 @@ class Translator {
   const Halide::Expr& translate(const Expr& expr) {
     auto known = done_.find(&expr.node());
     if (known != done_.end()) return known->second;
-    Halide::Expr result = translate_new(expr.node());
+    const Halide::Expr around = moved_around(expr);
+    const Halide::Expr result = around.defined() ? around : translate_new(expr.node());
     EMULSION_CHECK(result.type() == halide_type(expr.dtype()), "{}: a value of another type",
                    to_string(expr));
     return done_.emplace(&expr.node(), result).first->second;
@@ -109,6 +112,19 @@ class Translator {
     }
     if (args.size() == 2) return halide_binary(node.op, args[0], args[1]);
     return halide_unary(node.op, args[0], scope_.has_fma);
+  }
+
+  // Of a place that data move around a ring, one remainder for all places. Undefined of others.
+  //   (i + d[]) % n  ->  i - r + select(i < r, n, 0), r = n - d[] % n
+  Halide::Expr moved_around(const Expr& expr) {
+    if (scope_.extents == nullptr) return {};
+    const std::optional<MovedIndex> index = moved_index(expr, *scope_.extents);
+    if (!index || !index->around.defined()) return {};
+    const Expr shift = index->moved % index->around;
+    made_.insert(made_.end(), {shift, index->place});  // both are known by their address
+    const Halide::Expr n = translate(index->around), rest = n - translate(shift);
+    const Halide::Expr place = translate(index->place);
+    return place - rest + Halide::select(place < rest, n, 0);
   }
 
   // Processors end a program that divides the lowest i32 by -1.
@@ -203,6 +219,7 @@ class Translator {
   const HalideScope& scope_;
   std::unordered_map<const ExprNode*, Halide::Expr> done_;
   std::unordered_map<const ExprNode*, Magnitude> magnitudes_;
+  std::vector<Expr> made_;
 };
 
 }  // namespace

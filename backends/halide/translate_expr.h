@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "Halide.h"
+#include "dsl/affine.h"
 #include "dsl/expr.h"
 
 namespace emulsion {
@@ -22,6 +23,8 @@ struct HalideScope {
   std::function<std::optional<int64_t>(const std::string& name)> most_of_axis;
   // One element of a buffer; indices row-major, as in the read.
   std::function<Halide::Expr(const ExprNode& read, const std::vector<Halide::Expr>& indices)> read;
+  // The extents of all axes, where they are known: what data move around wraps around once then.
+  const AxisExtents* extents = nullptr;
   // Whether functions may use fused multiply-adds.
   bool has_fma = false;
 };

@@ -8,7 +8,9 @@
 
 #include "dsl/affine.h"
 #include "dsl/range_arithmetic.h"
+#include "passes/derive/read_sources.h"
 #include "passes/index/index_interval.h"
+#include "passes/index/moved_index.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -117,6 +119,23 @@ Expr between_ends(const Expr& index, const Op& op, const std::string& axis) {
     if (a > 0 && b < 0) return e->args[0];
     return a < 0 && b > 0 ? e->args[1] : Expr();
   });
+}
+
+Op without_moves_by_data(const Op& op) {
+  Op moved_nowhere = op;
+  if (!op.body.defined()) return moved_nowhere;
+  const AxisExtents extents = extents_of(op);
+  moved_nowhere.body = transform(op.body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read || std::none_of(e->args.begin(), e->args.end(), reads_data))
+      return Expr();
+    std::vector<Expr> indices;
+    for (const Expr& index : e->args) {
+      const std::optional<MovedIndex> moved = moved_index(index, extents);
+      indices.push_back(moved ? moved->place : index);
+    }
+    return read_op(e->tensor, std::move(indices));
+  });
+  return moved_nowhere;
 }
 
 bool is_turned_at_ends(const Op& op, const std::string& axis) {

@@ -39,6 +39,11 @@ Expr without_clamped_indices(const Expr& read);
 // at an end); a % n as a, where the axis has no more than n steps (wrapped around).
 Expr between_ends(const Expr& index, const Op& op, const std::string& axis);
 
+// The operation with the place alone for each index that data move (moved_index.h): a vector of it
+// is of neighbours, wherever they lie, but where it wraps around, once a row.
+//   x[(i + d[]) % W]  as  x[i]
+Op without_moves_by_data(const Op& op);
+
 // Whether such an index is reflected or wrapped around: without clamps alone it is not affine.
 bool is_turned_at_ends(const Op& op, const std::string& axis);
 

@@ -492,7 +492,7 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   if (const std::optional<size_t> planes = planes_of_run_time_number(op, target)) {
     return derive_by_planes(op, *planes, target, &stage);
   }
-  derive_alike({op, {}}, target, &stage);
+  derive_alike({without_moves_by_data(op), {}}, target, &stage);
 }
 
 }  // namespace emulsion
