@@ -12,6 +12,7 @@
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/even_bytes.h"
+#include "backends/halide/interleavings.h"
 #include "backends/halide/llvm_options.h"
 #include "backends/halide/masked_places.h"
 #include "backends/halide/masked_stores.h"
@@ -118,30 +119,6 @@ class MaskVectors : public hi::IRMutator {
 
   std::vector<Lanes> lanes_;  // outermost first
 };
-
-// What adds up the lanes of a vector, under a name and apart.
-class LanesTogether : public hi::IRMutator {
- public:
-  std::map<std::string, Halide::Expr> named;
-
- private:
-  using hi::IRMutator::visit;
-
-  Halide::Expr visit(const hi::VectorReduce* op) override {
-    const std::string name = hi::unique_name("together");
-    const Stmt value = hi::rewrite_interleavings(hi::Evaluate::make(op->value));
-    named[name] = hi::VectorReduce::make(op->op, value.as<hi::Evaluate>()->value, op->type.lanes());
-    return hi::Variable::make(op->type, name);
-  }
-};
-
-// Of a value that has k % 2 or k / 2 of lanes, Halide's pass writes every second lane and then the
-// others, also where the value is one element, made of all these lanes: it has no lane then.
-Stmt with_interleavings(const Stmt& statement) {
-  LanesTogether together;
-  const Stmt apart = together.mutate(statement);
-  return hi::substitute(together.named, hi::rewrite_interleavings(apart));
-}
 
 // What the code generator is to see, and the passes are not.
 class PrepareForCode : public hi::IRMutator {

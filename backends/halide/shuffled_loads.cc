@@ -12,8 +12,9 @@ namespace {
 
 namespace hi = Halide::Internal;
 
-// Two of the longest registers: one instruction shuffles no more.
-constexpr int64_t kMostBits = 1024;
+// Two of the longest registers: one instruction shuffles no more. Into one of them two shuffle what
+// three have.
+constexpr int64_t kLongest = 512, kMostBits = 2 * kLongest, kMostBitsOfLongest = 3 * kLongest;
 
 // How far each lane is behind the first element of all; nothing where that is no number.
 struct Distances {
@@ -33,7 +34,10 @@ std::optional<Distances> distances(const Halide::Expr& index, int bits) {
     steps.push_back(*step);
   }
   const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
-  if ((*most - *least + 1) * bits > kMostBits) return std::nullopt;
+  const bool is_longest = int64_t{lanes} * bits >= kLongest;
+  if ((*most - *least + 1) * bits > (is_longest ? kMostBitsOfLongest : kMostBits)) {
+    return std::nullopt;
+  }
   Distances found{
       hi::simplify(of_first + static_cast<int>(*least)), {}, static_cast<int>(*most - *least) + 1};
   for (const int64_t step : steps) found.of_lanes.push_back(static_cast<int>(step - *least));
@@ -44,7 +48,7 @@ std::optional<Distances> distances(const Halide::Expr& index, int bits) {
 // lane behind; nothing where there are more than a few, or where an element is skipped. Of the
 // longest vectors alone, whose lanes a mask chooses as soon as they are loaded.
 std::vector<int> ends_of_runs(const Distances& near, int bits) {
-  constexpr int kMostRuns = 3, kLongest = 512;
+  constexpr int kMostRuns = 3;
   const int lanes = static_cast<int>(near.of_lanes.size());
   if (near.count > kMostRuns || lanes * bits < kLongest) return {};
   std::vector<int> ends(static_cast<size_t>(near.count), 0);
@@ -71,12 +75,33 @@ class ShuffleLoads : public hi::IRMutator {
     if (const std::vector<int> ends = ends_of_runs(*near, op->type.bits()); !ends.empty()) {
       return chosen(*op, *near, ends);
     }
-    const Halide::Type type = op->type.with_lanes(near->count);
-    const Halide::Expr loaded =
-        hi::Load::make(type, op->name,
-                       near->count == 1 ? near->first : hi::Ramp::make(near->first, 1, near->count),
-                       op->image, op->param, hi::const_true(near->count), {});
-    return hi::Shuffle::make({loaded}, near->of_lanes);
+    if (const int part = lanes_of_part(*near, op->type.bits()); part > 0) {
+      std::vector<int> of_lanes;
+      const int before = near->count - part;  // the first element of the second part
+      for (const int lane : near->of_lanes)
+        of_lanes.push_back(lane < part ? lane : lane - before + part);
+      const Halide::Expr second = hi::simplify(near->first + before);
+      return hi::Shuffle::make({loaded(*op, near->first, part), loaded(*op, second, part)},
+                               of_lanes);
+    }
+    return hi::Shuffle::make({loaded(*op, near->first, near->count)}, near->of_lanes);
+  }
+
+  static Halide::Expr loaded(const hi::Load& load, const Halide::Expr& first, int count) {
+    const Halide::Expr index = count == 1 ? first : hi::Ramp::make(first, 1, count);
+    return hi::Load::make(load.type.with_lanes(count), load.name, index, load.image, load.param,
+                          hi::const_true(count), {});
+  }
+
+  // Bytes, or pairs of them, whose number is no power of two are in two loads of one, which
+  // overlap: LLVM loads an odd end in pieces, and shuffles each of them. 0: of what is shorter than
+  // a piece, or longer than the longest register.
+  static int lanes_of_part(const Distances& near, int bits) {
+    constexpr int kPiece = 32;
+    int part = 1;
+    while (2 * part <= near.count) part *= 2;
+    if (bits >= kPiece || part == near.count) return 0;
+    return part * bits >= kPiece && 2 * part * bits <= kLongest ? part : 0;
   }
 
   // Of a few elements each is loaded into all lanes, and the lanes are chosen by a mask that is a

@@ -243,8 +243,8 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   if (has_pieces && !straddles) turns = turns_to_cut_at(op, target);
   const bool has_ends = parts == 1 && (!turns.empty() || straddles || borders_of(along) > 0 ||
                                        is_clamped_along(op, along));
-  if (turns.empty() && has_pieces && has_ends && !straddles &&
-      (wanted.fills_vector || along.extent().is_constant())) {
+  const bool is_whole = wanted.fills_vector || along.extent().is_constant();  // of vectors
+  if (turns.empty() && has_pieces && has_ends && !straddles && is_whole) {
     turns = ends_to_cut_at(op, steps_of_whole(op, target), target);
   }
   const bool has_masks =
@@ -266,7 +266,9 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   }
   if (is_cut || (repeats > 0 && is_in_blocks)) cut.push_back(shared.value_or(along));
   if (repeats > 0) {
-    if (vectorize_repeats(op, along, repeats, target, &stage) && cut.empty()) cut.push_back(along);
+    const bool has_block = !is_in_blocks && is_whole;
+    const bool is_odd = vectorize_repeats(op, along, repeats, has_block, target, &stage);
+    if (is_odd && cut.empty() && !wanted.is_short) cut.push_back(along);  // which has no block
   } else if (is_gathered) {
     derive_gathered_rows(op, &stage);
     cut.clear();
@@ -297,7 +299,6 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   for (size_t i = count > 1 ? count : 0; i < rows && !across && !is_gathered; ++i) {
     if (borders_of(op.axes[i]) > 0) cut.push_back(op.axes[i]);
   }
-  const bool is_whole = wanted.fills_vector || along.extent().is_constant();  // of vectors
   const bool has_rows = is_whole && !wanted.threads && !across && !points.planes && count <= 1;
   if (has_rows && has_other_rows_at_ends(op, target)) cut.push_back(op.axes[rows - 1]);
   for (const Axis& loop : cut) stage.partition(loop);
@@ -338,12 +339,13 @@ void share_rows(const Op& op, const Axis& row, StageSchedule* stage) {
   stage->split(row, task, row, kRowsOfTask, Tail::guard).parallel(task);
 }
 
-// Whether blocks of vectors go along the row, of which the last one has masks however long it is.
-bool is_in_repeats(const Points& points, const Target& target) {
+// The steps of blocks of vectors that go along the row; 0 where none do.
+int64_t block_along_row(const Points& points, const Target& target) {
   const Op& op = points.op;
-  return !points.planes && !crosses(op, target) && borders_by_axis(op).empty() &&
-         (!reads_apart(op) || parts_at_a_time(op, op.axes.back(), target) == 1) &&
-         vector_axis(op, target) + 1 == op.axes.size() && block_of_repeats(op, target) > 0;
+  const bool has_blocks = !points.planes && !crosses(op, target) && borders_by_axis(op).empty() &&
+                          (!reads_apart(op) || parts_at_a_time(op, op.axes.back(), target) == 1) &&
+                          vector_axis(op, target) + 1 == op.axes.size();
+  return has_blocks ? block_of_repeats(op, target) : 0;
 }
 
 // The loops where a condition over run-time sizes holds.
@@ -391,15 +393,15 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
                                StageSchedule* stage, bool has_short_rows = true) {
   const Op& op = points.op;
   const Axis& along = op.axes[vector_axis(op, target)];
-  const int64_t steps = steps_of_whole(op, target);
-  const auto where = [&](const Expr& more) {
-    return condition.defined() ? condition && more : more;
-  };
+  const int64_t repeats = block_along_row(points, target);
+  const int64_t steps = repeats > 0 ? repeats : steps_of_whole(op, target);
+  const auto where = [&](const Expr& more) { return both(condition, more); };
   const Expr length = extent_value(along.extent());
   const Expr any = condition.defined() ? condition : has_elements(op);
-  const bool fills = !is_in_repeats(points, target) &&
-                     (needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
-                      has_straddling_vectors(points, target));
+  const bool fills = repeats > 0
+                         ? has_blocks_to_shift(op, repeats)
+                         : needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
+                               has_straddling_vectors(points, target);
   const std::vector<Extent> turns =
       points.planes ? std::vector<Extent>() : turns_to_cut_at(op, target);
   const std::optional<Expr> enough = wakes_threads(op, target)

@@ -68,6 +68,10 @@ void derive_points_as_they_are(const Op& group, const Target& target, Schedule* 
     rows->fuse(&stage);
     return derive_pointwise(rows->view, target, schedule);
   }
+  if (const std::optional<MergedAxes> pixels = merge_repeated_pixels(*whole, target)) {
+    pixels->fuse(&stage);
+    return derive_pointwise(pixels->view, target, schedule);
+  }
   const std::optional<PeriodicChoices> turns = split_periods(*whole, target);
   if (!turns) return derive_pointwise(*whole, target, schedule);
   turns->split(&stage);

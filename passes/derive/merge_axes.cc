@@ -10,10 +10,13 @@
 #include <utility>
 
 #include "dsl/affine.h"
+#include "dsl/index_arithmetic.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/repeated_reads.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/index/simplify_index.h"
+#include "passes/index/simplify_quotients.h"
 
 namespace emulsion {
 namespace {
@@ -295,6 +298,83 @@ std::optional<Expr> merges_few_rows(const MergedAxes& merged, const Target& targ
   if (axes.size() < 2 || axes.back().extent().is_constant()) return std::nullopt;
   const int64_t least = kLeastBlocks * block_of_repeats(merged.view, target);
   return extent_value(axes.back().extent()) < int_constant(least);
+}
+
+namespace {
+
+// How many elements behind the first one of its row a read is, where the axis is at that step;
+// nothing where that is no number, or is in no row of a known length. Clamps are left out, and all
+// other axes are at their first step.
+std::optional<int64_t> element_at(const Expr& read, const std::string& axis, int64_t step) {
+  int64_t element = 0;
+  std::optional<int64_t> row = 1;  // the elements of a step of the index
+  for (size_t d = read->args.size(); d-- > 0;) {
+    if (mentions(read->args[d], axis)) {
+      const Expr at = substitute_axes(without_clamps(read->args[d]), [&](const std::string& name) {
+        return int_constant(name == axis ? step : 0);
+      });
+      const std::optional<int64_t> index = constant_value(simplify_index(at));
+      if (!index || !row) return std::nullopt;
+      element += saturated_product(*index, *row);
+    }
+    const std::optional<int64_t> extent = read->tensor->shape[d].as_constant();
+    row = row && extent ? std::optional(saturated_product(*row, *extent)) : std::nullopt;
+  }
+  return element;
+}
+
+// Whether each vector of blocks along the last axis reads so near that it is loaded and shuffled
+// (backends/halide/shuffled_loads.h).
+bool reads_blocks_near(const Op& op, int64_t block, int64_t lanes) {
+  constexpr int64_t kBlocks = 2, kLongest = 64;  // bytes
+  const std::string& axis = op.axes.back().name();
+  const std::vector<Expr> reads = reads_in(op.body);
+  return std::all_of(reads.begin(), reads.end(), [&](const Expr& read) {
+    if (!mentions(read, axis)) return true;
+    for (int64_t first = block; first < kBlocks * block; first += lanes) {
+      std::optional<int64_t> least, most;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        const std::optional<int64_t> element = element_at(read, axis, first + lane);
+        if (!element) return false;
+        least = std::min(least.value_or(*element), *element);
+        most = std::max(most.value_or(*element), *element);
+      }
+      const int64_t bytes = size_in_bytes(read->dtype);
+      const int64_t registers = lanes * bytes >= kLongest ? 3 : 2;
+      if ((*most - *least + 1) * bytes > registers * kLongest) return false;
+    }
+    return true;
+  });
+}
+
+// Whether some read is at quotients or remainders of the axis by numbers.
+bool repeats_along(const Op& op, const Axis& axis) {
+  const std::vector<Expr> reads = reads_in(op.body);
+  return std::any_of(reads.begin(), reads.end(), [&](const Expr& read) {
+    return any_part(read, [&](const Expr& e) {
+      return (e->op == ExprOp::div || e->op == ExprOp::mod) && mentions(e, axis.name());
+    });
+  });
+}
+
+}  // namespace
+
+std::optional<MergedAxes> merge_repeated_pixels(const Op& op, const Target& target) {
+  constexpr int64_t kMost = 4;  // values of a pixel
+  if (op.kind != OpKind::compute || op.axes.size() < 2) return std::nullopt;
+  const int64_t values = op.axes.back().extent().as_constant().value_or(0);
+  if (values < 2 || values > kMost || !repeats_along(op, op.axes[op.axes.size() - 2])) {
+    return std::nullopt;
+  }
+  if (chooses_by(op.body, op.axes.back().name())) return std::nullopt;
+  MergedAxes result = merge(op, &Op::axes, 2);
+  Op& view = result.view;
+  view.body = simplify_quotients(over_merged(op.body, result.merged, view.axes.back()), {});
+  view.shape.clear();
+  for (const Axis& axis : view.axes) view.shape.push_back(axis.extent());
+  const int64_t block = block_of_repeats(view, target);
+  if (block == 0 || !reads_blocks_near(view, block, value_lanes(view, target))) return std::nullopt;
+  return result;
 }
 
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target) {

@@ -48,6 +48,12 @@ std::optional<MergedAxes> merge_short_rows(const Op& op, const Target& target);
 // Where there are so few of these rows beside each other that they are best one by one: a condition
 // over run-time sizes; nothing where they are never.
 std::optional<Expr> merges_few_rows(const MergedAxes& merged, const Target& target);
+// The last two axes of pixels of a few values, where neighbours read one pixel together, or by
+// turns: a picture that is made larger. Lanes of vectors through pixels and values then read near
+// one another, and the same places after a few vectors.
+//
+//   y[i, j, c] = x[i / 3, j / 3, c]  as  y'[i, jc] = x[i / 3, jc / 9, jc % 3]
+std::optional<MergedAxes> merge_repeated_pixels(const Op& op, const Target& target);
 // The last two axes of a reduction's results.
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target);
 // The last reduction axes of what is summed up; else as above.

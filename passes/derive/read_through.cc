@@ -12,6 +12,7 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/merge_axes.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/read_sources.h"
 #include "passes/fuse/fused_group.h"
@@ -271,6 +272,7 @@ class SourceFinder {
     }
     const std::vector<Expr> all = reads_in(reader.body, move.op);
     const bool has_borders = has_borders_in(reader);
+    if (suits_pixels(reader, move)) return true;
     return std::all_of(all.begin(), all.end(), [&](const Expr& read) {
       const Expr through = composed(read, move, reader.extents);
       if (has_borders && suits_choice(reader, move, read, {through})) return true;
@@ -349,6 +351,15 @@ class SourceFinder {
     const int64_t lanes = value_lanes(op, target_);
     return along.extent().exact_quotient(lanes) &&
            step_in_blocks(through, along.name(), lanes, reader.extents) != Step::elsewhere;
+  }
+
+  // A pixel shuffle: what the lanes of vectors through pixels and their values read lies near, and
+  // is shuffled once, not when the move is stored and again when that is read.
+  bool suits_pixels(const Reader& reader, const Source& move) const {
+    if (reader.is_member || reader.op->combiner != Combiner::none) return false;
+    Op through = *reader.op;
+    through.body = with_composed_reads(reader.body, move, reader.extents);
+    return merge_repeated_pixels(through, target_).has_value();
   }
 
   // As written, but for what is read through; a contraction reads moves by their names, unless it

@@ -22,10 +22,15 @@ namespace emulsion {
 // where powers of two do the same without blocks, or where the axis has not two blocks.
 int64_t block_of_repeats(const Op& op, const Target& target);
 
+// Whether the last block of an axis that has one at least may start earlier, so that it has all of
+// its steps: its lanes then read what those of the others do.
+bool has_blocks_to_shift(const Op& op, int64_t block);
+
 // The loops of the last axis, or of a part of it, with blocks of that many steps. Returns whether
-// the last one has less, so that the loop is to be cut.
-bool vectorize_repeats(const Op& op, const Axis& along, int64_t block, const Target& target,
-                       StageSchedule* stage);
+// the last one has less, so that the loop is to be cut. `has_block`: it is all of the axis, and
+// known to have one.
+bool vectorize_repeats(const Op& op, const Axis& along, int64_t block, bool has_block,
+                       const Target& target, StageSchedule* stage);
 
 }  // namespace emulsion
 

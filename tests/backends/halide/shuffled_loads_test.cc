@@ -106,6 +106,25 @@ TEST(ShuffledLoads, OfOneElement) {
   expect_one_load(store(load(ramp(0, 1, 4) / same(4, 4) + same(number("r"), 4))), 1);
 }
 
+// Whose number is no power of two: two loads of one, which overlap, and nothing else is loaded.
+TEST(ShuffledLoads, OfAnOddNumberOfBytes) {
+  const auto loads_of = [](int elements, int bits) {
+    const Halide::Expr lane = ramp(0, 1, 32), row = same(number("r") * elements, 32);
+    const Stmt before = store(load(row + lane % same(elements, 32), bits));
+    const Stmt after = shuffle_loads(before);
+    EXPECT_EQ(values_of(after).stored, values_of(before).stored) << after;
+    EXPECT_EQ(values_of(after).loaded, values_of(before).loaded) << after;
+    return lanes_of_loads(after);
+  };
+  using Lanes = std::vector<int>;
+  EXPECT_EQ(loads_of(21, 8), (Lanes{16, 16}));
+  EXPECT_EQ(loads_of(5, 8), (Lanes{4, 4}));
+  EXPECT_EQ(loads_of(3, 16), (Lanes{2, 2}));
+  EXPECT_EQ(loads_of(16, 8), (Lanes{16}));
+  EXPECT_EQ(loads_of(3, 8), (Lanes{3})) << "shorter than a piece";
+  EXPECT_EQ(loads_of(3, 32), (Lanes{3})) << "wide elements";
+}
+
 // A name of an index is one of lanes; a name of a number is the same in all.
 TEST(ShuffledLoads, OfWhatHasAName) {
   const Halide::Expr lane = hi::Variable::make(Halide::Int(32, 8), "lane");
@@ -117,7 +136,7 @@ TEST(ShuffledLoads, OfWhatHasAName) {
   EXPECT_EQ(values_of(after).stored, values_of(named).stored);
 }
 
-// Two registers of 512 bits.
+// Two registers of 512 bits; three for what fills one.
 TEST(ShuffledLoads, NotOfElementsThatLieFarApart) {
   const auto two = [](int step, int bits) {
     return store(load(ramp(0, 1, 4) % same(2, 4) * same(step, 4), bits));
@@ -127,6 +146,9 @@ TEST(ShuffledLoads, NotOfElementsThatLieFarApart) {
   EXPECT_FALSE(is_left(two(15, 64)));
   EXPECT_TRUE(is_left(two(16, 64)));
   EXPECT_FALSE(is_left(two(127, 8)));
+  const Halide::Expr lane = ramp(0, 1, 16);
+  EXPECT_FALSE(is_left(store(load(lane % same(2, 16) * same(47, 16)))));
+  EXPECT_TRUE(is_left(store(load(lane % same(2, 16) * same(48, 16)))));
 }
 
 TEST(ShuffledLoads, NotOfWhatNoNumberSays) {

@@ -19,6 +19,18 @@ TEST(ReadsData, AnywhereInIt) {
   EXPECT_FALSE(reads_data(Expr(i) * 2 + j));
 }
 
+TEST(WithoutMovesByData, HasPlacesAlone) {
+  const Tensor d = input("d", i32, {}), rows = input("rows", i32, {24});
+  const auto body = [&](const Expr& row, const Expr& column) {
+    return to_string(without_moves_by_data(*compute("y", {i, j}, x()(row, column)).op()).body);
+  };
+  EXPECT_EQ(body((i + d()) % 24, (j + d()) % 64), "x[i, j]");
+  EXPECT_EQ(body(i, (j - rows(i)) % 64), "x[i, j]") << "alike in all lanes";
+  EXPECT_EQ(body(i, (j + 63) % 64), "x[i, (j + 63) % 64]") << "no data";
+  const std::string held = body(max(min(rows(i), 23), 0), j);
+  EXPECT_NE(held.find("rows[i]"), std::string::npos) << held;
+}
+
 TEST(ChoosesByPlace, AmongElementsOrValues) {
   const Tensor z = input("z", f32, {24, 64});
   const Expr joined = select(Expr(i) < 9, x()(i, j), z(max(Expr(i) - 9, 0), j));

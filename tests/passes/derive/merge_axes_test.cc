@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -354,6 +355,50 @@ TEST(MergeAxes, NamesThatAreTakenAreLeft) {
   const Axis flat("flat", 7);
   EXPECT_EQ(merged(Graph(compute("y", {h, flat}, input("x", f32, {7, 7})(h, flat) * 2.0f))),
             "[49] fuse(h, flat, flat1)");
+}
+
+// y[i, j, c] of a picture that is made larger: the extent of the merged axis, and what is read; ""
+// where nothing is merged.
+std::string merged_pixels(const std::string& read, const std::string& x = "[9, W, 3]",
+                          const std::string& y = "[i: 9, j: 2 * W, c: 3]",
+                          const std::string& type = "u8", const char* target = "x86-64-v3") {
+  const Graph graph = parse_graph("emulsion graph 1\nsize W\ninput x: " + type + x + "\ny" + y +
+                                  " = " + read + "\noutput y\n");
+  const std::optional<MergedAxes> found =
+      merge_repeated_pixels(*op_of(graph, "y"), Target::parse(std::string(target) + ",cores=1"));
+  if (!found) return "";
+  return found->view.axes.back().extent().to_string() + ": " + to_string(found->view.body);
+}
+
+TEST(MergeRepeatedPixels, ThatNeighboursReadTogether) {
+  EXPECT_EQ(merged_pixels("x[i, j / 2, c]"), "6*W: x[i, flat / 6, flat % 3]");
+  EXPECT_EQ(merged_pixels("x[i, j / 3, c]", "[9, W, 3]", "[i: 9, j: 3 * W, c: 3]"),
+            "9*W: x[i, flat / 9, flat % 3]");
+  EXPECT_EQ(merged_pixels("x[i, j / 2, c]", "[9, W, 4]", "[i: 9, j: 2 * W, c: 4]"),
+            "8*W: x[i, flat / 8, flat % 4]");
+}
+
+TEST(MergeRepeatedPixels, ThatAreShuffled) {
+  EXPECT_NE(
+      merged_pixels("x[i, j / 2, c * 4 + j % 2]", "[9, W, 12]", "[i: 9, j: 2 * W, c: 3]", "f32"),
+      "");
+  EXPECT_NE(merged_pixels("x[i, j / 2, c * 4 + j % 2]", "[9, W, 12]", "[i: 9, j: 2 * W, c: 3]",
+                          "f32", "x86-64-v4"),
+            "");
+  EXPECT_EQ(
+      merged_pixels("x[i, j / 2, c * 40 + j % 2]", "[9, W, 120]", "[i: 9, j: 2 * W, c: 3]", "f32"),
+      "")
+      << "far apart";
+}
+
+TEST(MergeRepeatedPixels, NotOfOthers) {
+  EXPECT_EQ(merged_pixels("x[i, j, c]", "[9, 2 * W, 3]"), "") << "each is read once";
+  EXPECT_EQ(merged_pixels("x[i, j / 6, c]", "[9, W, 3]", "[i: 9, j: 6 * W, c: 3]"), "")
+      << "long turns";
+  EXPECT_EQ(merged_pixels("x[i, j / 2, c]", "[9, W, 6]", "[i: 9, j: 2 * W, c: 6]"), "") << "rows";
+  EXPECT_EQ(merged_pixels("x[j / 2, i, c]", "[W, 9, 3]"), "") << "of other rows, which lie apart";
+  EXPECT_EQ(merged_pixels("select(c == 0, x[i, j / 2, 1], x[i, j / 2, c])"), "")
+      << "what lanes choose";
 }
 
 TEST(MergeAxes, DerivedSchedulesComputeWhatTheGraphsSay) {

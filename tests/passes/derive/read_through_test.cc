@@ -55,6 +55,18 @@ Graph attention(const Extent& batch, const Extent& steps, int heads, int depth, 
 }
 
 // What has no axes is no row or column of anything.
+// What the lanes of vectors through pixels and colours read lies near: it is shuffled once.
+TEST(ReadThrough, APixelShuffle) {
+  const auto shuffled = [](int width, int colours) {
+    const Tensor x = input("x", f32, {8, width, 4 * colours});
+    const Tensor apart = reshape(x, {8, width, colours, 2, 2}, "apart");
+    const Tensor turned = transpose(apart, {0, 3, 1, 4, 2}, "turned");
+    return Graph(reshape(turned, {16, 2 * width, colours}, "y"));
+  };
+  EXPECT_EQ(moves_of(shuffled(24, 3)), (Names{"apart", "turned"}));
+  EXPECT_EQ(moves_of(shuffled(24, 30)).count("turned"), 0) << "rows that lie apart";
+}
+
 TEST(ReadThrough, ASumOfAllThatWasTurned) {
   const Tensor turned = transpose(x(), {}, "turned");
   for (const Tensor& y :

@@ -52,6 +52,26 @@ TEST(RepeatedReads, OfPowersOfTwoThereIsNone) {
   EXPECT_EQ(block_of(row("1000", "x[i / 8] * z[i % 4]")), 0);
 }
 
+// Of pixels of four values that are read twice each, of which LLVM does not find out what they are.
+TEST(RepeatedReads, OfDigitsOfPowersOfTwoABlockIsAVector) {
+  EXPECT_EQ(block_of(row("1000", "x[i / 8 * 4 + i % 4]")), 16);
+  EXPECT_EQ(block_of(row("1000", "x[i / 8 * 4]")), 0);
+}
+
+TEST(RepeatedReads, TheLastBlockStartsEarlierWhereItReadsAlike) {
+  const auto shifts = [](const std::string& length) {
+    return has_blocks_to_shift(**row(length, "x[i / 3]").find("y"), 48);
+  };
+  EXPECT_TRUE(shifts("999"));
+  EXPECT_TRUE(shifts("51"));
+  EXPECT_FALSE(shifts("1000")) << "in the middle of three that read alike";
+  EXPECT_FALSE(shifts("960")) << "no block is odd";
+  EXPECT_FALSE(shifts("45")) << "there is none";
+  EXPECT_FALSE(shifts("M"));
+  EXPECT_TRUE(
+      has_blocks_to_shift(**graph_of("input x: f32[M]\ny[i: 3 * M] = x[i / 3]").find("y"), 48));
+}
+
 TEST(RepeatedReads, NorOfLongTurnsAndWhatNoNumberSays) {
   EXPECT_EQ(block_of(row("1000", "x[i / 17]")), 0);
   EXPECT_EQ(block_of(row("10000", "x[i / 24]")), 0);
