@@ -69,6 +69,14 @@ bool has_vectors_of_periods(const Op& view, const Target& target) {
   return pixels && pixels->rows + 2 == view.axes.size();
 }
 
+// Whether vectors go along that axis, with the values of each pixel behind it, and would not go
+// along the periods: of two pixels and their values there are more than match_pixels() takes. Then
+// lanes choose by turns.
+bool loses_pixels(const Op& op, size_t at, const Op& view, const Target& target) {
+  const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
+  return pixels && pixels->rows == at && !match_pixels(view, value_lanes(view, target));
+}
+
 }  // namespace
 
 void PeriodicChoices::split(StageSchedule* stage) const {
@@ -89,6 +97,7 @@ std::optional<PeriodicChoices> split_periods(const Op& op, const Target& target)
       std::optional<Op> view = in_turns(result.view, at, period, made);
       const bool is_last = at + 1 == result.view.axes.size();
       if (!view || (is_last && !has_vectors_of_periods(*view, target))) continue;
+      if (loses_pixels(result.view, at, *view, target)) continue;
       result.view = *std::move(view);
       result.axes.push_back(made);
       break;

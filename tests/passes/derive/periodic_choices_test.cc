@@ -102,6 +102,15 @@ TEST(PeriodicChoices, NotWhereMoreThanTheTurnDecides) {
   EXPECT_EQ(in_turns(compute("y", {i, j}, x(i, j / 2 * 2 + (j + 1) % 2))), "") << "chooses nothing";
 }
 
+// Vectors go along pixels of three values: of two pixels the values would be six, and vectors of
+// one pixel have three.
+TEST(PeriodicChoices, NotOfPixelsWhoseVectorsWouldBeLost) {
+  const Axis i("i", 64), c("c", 3), two("c", 2);
+  const Tensor x = input("x", u8, {64, 3});
+  EXPECT_EQ(in_turns(compute("y", {i, c}, select(i % 2 == 0, x(i, c), x(i, 0)))), "");
+  EXPECT_NE(in_turns(compute("y", {i, two}, select(i % 2 == 0, x(i, two), x(i, 0)))), "");
+}
+
 TEST(PeriodicChoices, ComputeWhatTheGraphSays) {
   for (const char* level : kLevels) {
     for (const int cores : {1, 4}) {
