@@ -50,7 +50,7 @@ std::optional<Distances> distances(const Halide::Expr& index, int bits) {
 std::vector<int> ends_of_runs(const Distances& near, int bits) {
   constexpr int kMostRuns = 3;
   const int lanes = static_cast<int>(near.of_lanes.size());
-  if (near.count > kMostRuns || lanes * bits < kLongest) return {};
+  if (near.count > kMostRuns || int64_t{lanes} * bits < kLongest) return {};
   std::vector<int> ends(static_cast<size_t>(near.count), 0);
   int element = 0;
   for (size_t lane = 0; lane < near.of_lanes.size(); ++lane) {
@@ -101,7 +101,7 @@ class ShuffleLoads : public hi::IRMutator {
     int part = 1;
     while (2 * part <= near.count) part *= 2;
     if (bits >= kPiece || part == near.count) return 0;
-    return part * bits >= kPiece && 2 * part * bits <= kLongest ? part : 0;
+    return part * bits >= kPiece && int64_t{2} * part * bits <= kLongest ? part : 0;
   }
 
   // Of a few elements each is loaded into all lanes, and the lanes are chosen by a mask that is a
