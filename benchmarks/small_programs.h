@@ -34,6 +34,7 @@ std::vector<SmallProgram> product_programs();
 std::vector<SmallProgram> window_programs();
 std::vector<SmallProgram> choice_programs();
 std::vector<SmallProgram> short_axis_programs();
+std::vector<SmallProgram> turn_programs();
 
 }  // namespace emulsion::benchmarks
 
