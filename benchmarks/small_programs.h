@@ -33,6 +33,7 @@ std::vector<SmallProgram> reduction_programs();
 std::vector<SmallProgram> product_programs();
 std::vector<SmallProgram> window_programs();
 std::vector<SmallProgram> choice_programs();
+std::vector<SmallProgram> column_programs();
 std::vector<SmallProgram> short_axis_programs();
 std::vector<SmallProgram> turn_programs();
 

@@ -123,6 +123,9 @@ constexpr DirectiveForm row(DirectiveKind kind) {
               Change::alternative};
     case DirectiveKind::cut:
       return {"cut", "Cut", Scope::loop, {{kStoredAxis, {Argument::index, "index"}}}};
+    case DirectiveKind::precompute:
+      return {
+          "precompute", "Precompute", Scope::stage, {{kStoredAxis, kNewStage}}, Change::precompute};
   }
   return {};
 }

@@ -36,6 +36,7 @@ enum class StageChange : uint8_t {
   pack,
   compute_inline,
   alternative,
+  precompute,
 };
 
 // What an argument names. Each kind has one field of Directive and one field of the JSON form.

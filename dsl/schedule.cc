@@ -304,6 +304,13 @@ StageSchedule& StageSchedule::copy_in(const std::string& operand, const std::str
   return add(std::move(directive));
 }
 
+StageSchedule& StageSchedule::precompute(const Axis& axis, const std::string& part) {
+  check_identifier("stage made by precompute", part);
+  Directive directive = make(DirectiveKind::precompute, {axis.name()});
+  directive.target = part;
+  return add(std::move(directive));
+}
+
 StageSchedule& StageSchedule::alternative(const Expr& condition, const std::string& other) {
   check_condition(condition, "alternative");
   check_identifier("stage made by alternative", other);

@@ -102,8 +102,9 @@ enum class DirectiveKind : uint8_t {
   store_in_output,  // target op: an output
   alternative,      // condition: over run-time sizes; target: name of the new stage
   cut,              // axes: axis of the operation as it was written; at
+  precompute,       // axes: axis of the operation as it was written; target: name of the new stage
 };
-constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::cut) + 1;
+constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::precompute) + 1;
 
 struct Directive {
   DirectiveKind kind;
@@ -253,8 +254,15 @@ class StageSchedule {
   // A weight is packed through its copy: copy_in(w, "w_tile"), then w_tile.pack(w, i1, 64).
   // Halide: operand.in(this).
   StageSchedule& copy_in(const Tensor& operand, const std::string& copy);
-  // By name: also an operation that cache_write, rfactor, copy_in or alternative makes.
+  // By name: also an operation that another directive makes.
   StageSchedule& copy_in(const std::string& operand, const std::string& copy);
+  // y = x[n, c] / sqrt(v[c])  ->  s[c] = sqrt(v[c]); y = x[n, c] / s[c]   by precompute(c, "s")
+  // What takes long and depends on one axis alone is computed once for each step of it: the first
+  // part of this operation, as large as it can be, that reads no other axis and has a division, a
+  // square root or a series (exp, log, tanh, erf, pow) of floats in it. The same bits. No part that
+  // a select or a condition guards, for what it reads may not be there otherwise. Again for the
+  // next such part. Halide has no such directive (TACO: precompute).
+  StageSchedule& precompute(const Axis& axis, const std::string& part);
   // p = reduce(...); y = p  ->  p = reduce(...); few = reduce(...); y = select(K <= 3, few, p)
   // What is computed twice is scheduled twice: where the condition holds, all that reads this
   // operation reads the new stage. A reader that has a specialization with that condition, or one
@@ -324,7 +332,8 @@ class Schedule {
   Schedule& operator=(const Schedule& other);
 
   // The directives of an operation of the graph (Error when it is not there) or, by name, also of a
-  // stage that cache_write, rfactor, copy_in or alternative makes (checked by lower()).
+  // stage that cache_write, rfactor, copy_in, alternative or precompute makes (checked by
+  // lower()).
   StageSchedule& operator[](const Tensor& tensor);
   StageSchedule& operator[](const Func& func) { return (*this)[func.tensor()]; }
   StageSchedule& operator[](const std::string& name);

@@ -59,6 +59,8 @@ class StageStep {
         return copy_in();
       case StageChange::alternative:
         return add_stage(me_.pure(), me_.reduction());
+      case StageChange::precompute:
+        return add_stage({directive_.axes[0]}, {});
     }
   }
 

@@ -295,6 +295,7 @@ void StageLoops::mark(const Directive& directive) {
     case DirectiveKind::rfactor:
     case DirectiveKind::copy_in:
     case DirectiveKind::alternative:
+    case DirectiveKind::precompute:
     case DirectiveKind::atomic:
     case DirectiveKind::prefetch:
     case DirectiveKind::cut:

@@ -24,6 +24,7 @@
 #include "passes/derive/normal_axes.h"
 #include "passes/derive/periodic_choices.h"
 #include "passes/derive/points_with_reader.h"
+#include "passes/derive/precompute_parts.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/read_through.h"
 #include "passes/derive/row_groups.h"
@@ -313,6 +314,84 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
   return find_siblings(grouped, policy, report);
 }
 
+// Loops of all stages that the graph has.
+Schedule derive_loops(const Graph& graph, const Graph& shared, const Target& target,
+                      const DeriveOptions& options, FusionReport* report) {
+  if (const std::optional<Graph> normal = with_normal_axes(shared)) {
+    return schedule_as_written(derive_loops(unfuse(*normal), *normal, target, options, report),
+                               graph);
+  }
+  Schedule schedule(graph);
+  const auto is_wanted = [&](const Op& move) {
+    return !unwanted_through(kReadThrough, move, options.loops);
+  };
+  const ReadThrough through =
+      options.fuse ? read_through(shared, target, is_wanted) : ReadThrough{shared, {}};
+  const Graph& grouped = through.graph;
+  const LoopGroups loops = read_loop_groups(shared, through, target);
+  std::unordered_set<const Op*> done;
+  const auto is_done = [&](const std::vector<const Op*>& ops) {
+    done.insert(ops.begin(), ops.end());
+  };
+  for (const WindowChain& chain : loops.windows) {
+    derive_windows(chain, target, options, &schedule);
+    is_done(members_of(chain));
+  }
+  for (const std::string& name : inlined_moves(through, done)) {
+    schedule[name].compute_inline();
+    if (const OpPtr* op = shared.find(name)) inline_members(**op, nullptr, &schedule);
+    if (const OpPtr* op = grouped.find(name)) done.insert(op->get());
+  }
+  for (const BlockGroup& blocks : loops.blocks) {
+    derive_row_blocks(blocks, target, options, &schedule);
+    is_done(members_of(blocks));
+  }
+  for (const LayerBlocks& layers : loops.layers) {
+    derive_layer_blocks(layers, target, options, &schedule);
+    is_done(members_of(layers));
+  }
+  for (const ColumnGroup& group : loops.columns) {
+    derive_columns(group, target, &schedule);
+    is_done(members_of(group));
+  }
+  for (const RowGroup& group : loops.rows) {
+    derive_group_by_length(group, target, &schedule);
+    is_done(members_of(group));
+  }
+  for (const RowGroup& group : loops.small) {
+    derive_small_rows(group, target, &schedule);
+    is_done(members_of(group));
+  }
+  std::unordered_set<const Op*> computed = done;  // but for sums that wait
+  for (const WaitingSums& waiting : loops.sums) computed.insert(waiting.reader);
+  const ValuesInSums values =
+      options.fuse ? values_in_sums(grouped, target, computed, is_wanted) : ValuesInSums{};
+  for (const WaitingSums& waiting : loops.sums) {
+    derive_with_reader(with_values(waiting.sums, values), *waiting.reader, target, options,
+                       &schedule);
+    is_done(members_of(waiting));
+  }
+  derive_with_values(grouped, values, target, options, &done, &schedule);
+  if (options.fuse) {
+    const ReadBorders borders = read_borders(grouped, target, done, [&](const Op& op) {
+      return unwanted_through(kBordersThrough, op, options.loops);
+    });
+    derive_choices(grouped, borders, target, &done, &schedule);
+    derive_with_readers(grouped, target, options, &done, &schedule, report);
+    derive_much_with_readers(grouped, target, options, &done, &schedule);
+    for (const std::vector<OpPtr>& group :
+         siblings_of(grouped, target, options, done, loops.rows, report)) {
+      derive_siblings(group, target, &schedule);
+      for (const OpPtr& op : group) done.insert(op.get());
+    }
+  }
+  for (const OpPtr& op : grouped.ops()) {
+    if (is_always_empty(*op) || done.count(op.get())) continue;
+    derive_apart(*op, target, options, &schedule);
+  }
+  return schedule;
+}
+
 }  // namespace
 
 void derive_apart(const Op& op, const Target& target, const DeriveOptions& options,
@@ -399,79 +478,8 @@ Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target&
 Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& target,
                        const DeriveOptions& options, FusionReport* report) {
   if (target.is_tile_machine()) return derive_tiles(graph, shared, *target.tiles);
-  if (const std::optional<Graph> normal = with_normal_axes(shared)) {
-    return schedule_as_written(derive_stages(unfuse(*normal), *normal, target, options, report),
-                               graph);
-  }
-  Schedule schedule(graph);
-  const auto is_wanted = [&](const Op& move) {
-    return !unwanted_through(kReadThrough, move, options.loops);
-  };
-  const ReadThrough through =
-      options.fuse ? read_through(shared, target, is_wanted) : ReadThrough{shared, {}};
-  const Graph& grouped = through.graph;
-  const LoopGroups loops = read_loop_groups(shared, through, target);
-  std::unordered_set<const Op*> done;
-  const auto is_done = [&](const std::vector<const Op*>& ops) {
-    done.insert(ops.begin(), ops.end());
-  };
-  for (const WindowChain& chain : loops.windows) {
-    derive_windows(chain, target, options, &schedule);
-    is_done(members_of(chain));
-  }
-  for (const std::string& name : inlined_moves(through, done)) {
-    schedule[name].compute_inline();
-    if (const OpPtr* op = shared.find(name)) inline_members(**op, nullptr, &schedule);
-    if (const OpPtr* op = grouped.find(name)) done.insert(op->get());
-  }
-  for (const BlockGroup& blocks : loops.blocks) {
-    derive_row_blocks(blocks, target, options, &schedule);
-    is_done(members_of(blocks));
-  }
-  for (const LayerBlocks& layers : loops.layers) {
-    derive_layer_blocks(layers, target, options, &schedule);
-    is_done(members_of(layers));
-  }
-  for (const ColumnGroup& group : loops.columns) {
-    derive_columns(group, target, &schedule);
-    is_done(members_of(group));
-  }
-  for (const RowGroup& group : loops.rows) {
-    derive_group_by_length(group, target, &schedule);
-    is_done(members_of(group));
-  }
-  for (const RowGroup& group : loops.small) {
-    derive_small_rows(group, target, &schedule);
-    is_done(members_of(group));
-  }
-  std::unordered_set<const Op*> computed = done;  // but for sums that wait
-  for (const WaitingSums& waiting : loops.sums) computed.insert(waiting.reader);
-  const ValuesInSums values =
-      options.fuse ? values_in_sums(grouped, target, computed, is_wanted) : ValuesInSums{};
-  for (const WaitingSums& waiting : loops.sums) {
-    derive_with_reader(with_values(waiting.sums, values), *waiting.reader, target, options,
-                       &schedule);
-    is_done(members_of(waiting));
-  }
-  derive_with_values(grouped, values, target, options, &done, &schedule);
-  if (options.fuse) {
-    const ReadBorders borders = read_borders(grouped, target, done, [&](const Op& op) {
-      return unwanted_through(kBordersThrough, op, options.loops);
-    });
-    derive_choices(grouped, borders, target, &done, &schedule);
-    derive_with_readers(grouped, target, options, &done, &schedule, report);
-    derive_much_with_readers(grouped, target, options, &done, &schedule);
-    for (const std::vector<OpPtr>& group :
-         siblings_of(grouped, target, options, done, loops.rows, report)) {
-      derive_siblings(group, target, &schedule);
-      for (const OpPtr& op : group) done.insert(op.get());
-    }
-  }
-  for (const OpPtr& op : grouped.ops()) {
-    if (is_always_empty(*op) || done.count(op.get())) continue;
-    derive_apart(*op, target, options, &schedule);
-  }
-  return schedule;
+  return with_precomputed_parts(shared, target,
+                                derive_loops(graph, shared, target, options, report));
 }
 
 std::vector<Schedule> derive_schedules(const Graph& graph, const std::vector<Target>& targets,

@@ -92,6 +92,10 @@
 //   that are combined           their elements, or across the axis around (few_small_rows)
 //   (small_rows)
 //
+// What an elementwise operation computes of its columns alone, and that takes long (the square root
+// of a variance), is computed once, ahead of all rows where these are more than a few
+// (precompute_parts).
+//
 // Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
 // before it: pixels side by side, one vector for each colour. Windows of neighbouring pixels take
 // pixels and colours as one row (merge_row_axes). Where it has a run-time number of

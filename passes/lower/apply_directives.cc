@@ -127,6 +127,7 @@ class Applier {
       case DirectiveKind::rfactor:
       case DirectiveKind::copy_in:
       case DirectiveKind::alternative:
+      case DirectiveKind::precompute:
         EMULSION_CHECK(false, "{} is left for apply_directives", to_string(d));
     }
   }

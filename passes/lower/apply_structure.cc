@@ -11,6 +11,7 @@
 #include "passes/lower/alternatives.h"
 #include "passes/lower/inline_reads.h"
 #include "passes/lower/stage_plan.h"
+#include "passes/nest/costly_part.h"
 #include "passes/nest/map_point.h"
 #include "passes/nest/read_indices.h"
 
@@ -109,6 +110,33 @@ WrittenStage copy_in(const WrittenNest& nest, WrittenStage* reader, const Direct
     if (e->op != ExprOp::read || e->name != d.operand) return Expr();
     return read_buffer(d.target, e->dtype, e->args);
   });
+  return made;
+}
+
+// y = x[n, c] / sqrt(v[c])  ->  s[c] = sqrt(v[c]); y = x[n, c] / s[c]
+WrittenStage precompute(WrittenStage* plan, const Directive& d) {
+  Stage& stage = plan->stage;
+  const Expr part = costly_part(stage.body, d.axes[0]);
+  if (!part.defined()) {
+    std::vector<std::string> legal;
+    for (const Axis& axis : stage.axes) {
+      if (costly_part(stage.body, axis.name()).defined()) legal.push_back(axis.name());
+    }
+    refuse(stage.name, d,
+           fmt::format("expected a part of {} that takes long and depends on {} alone, got none; "
+                       "legal: {}",
+                       stage.name, d.axes[0],
+                       legal.empty() ? "no precompute of it" : list_names(legal)));
+  }
+  WrittenStage made;
+  made.decided = plan->decided;
+  made.stage.name = d.target;
+  made.stage.dtype = part.dtype();
+  made.stage.axes = {stage.axes[*axis_index(stage.axes, d.axes[0])]};
+  made.stage.body = part;
+  const Expr value = read_buffer(d.target, part.dtype(), own_axes(made.stage.axes));
+  stage.body =
+      transform(stage.body, [&](const Expr& e) -> Expr { return equal(e, part) ? value : Expr(); });
   return made;
 }
 
@@ -213,6 +241,11 @@ class StructureApplier {
           require_new_name(nest_, name, d);
           read_directly(nest_, inlined_, d.operand, &self.stage);
           insert(at++, copy_in(nest_, &self, d));
+          break;
+        case StageChange::precompute:
+          require_new_name(nest_, name, d);
+          insert(at, precompute(&self, d));
+          ++at;
           break;
         case StageChange::alternative:
           require_new_name(nest_, name, d);

@@ -127,8 +127,15 @@ class OutputChecker {
     }
   }
 
-  // The output is computed in no loops but its own.
+  // The output is computed in no loops but its own; one that is in the memory of another is there
+  // only where it is stored.
   void check_place() const {
+    if (!plan_.compute_at && output_.in_output && output_.compute_at) {
+      refuse_here(
+          fmt::format("expected {0} to be computed where {1} is stored, inside {2}, got the "
+                      "root; legal: compute_at a loop of {1}, or storage of its own",
+                      name(), output(), nest_.variable(*output_.compute_at)));
+    }
     if (!plan_.compute_at || plan_.compute_at->stage == *plan_.in_output) return;
     refuse_here(
         fmt::format("expected {0} to be computed at a loop of {1}, or at the root, got {2}; legal: "

@@ -54,7 +54,8 @@ TEST(DirectiveTable, KnowsWhatMakesAStage) {
     const auto kind = static_cast<DirectiveKind>(i);
     if (makes_stage(kind)) makers.insert(to_string(kind));
   }
-  EXPECT_EQ(makers, (std::set<std::string>{"alternative", "cache_write", "copy_in", "rfactor"}));
+  EXPECT_EQ(makers, (std::set<std::string>{"alternative", "cache_write", "copy_in", "precompute",
+                                           "rfactor"}));
 }
 
 TEST(DirectiveTable, CountsArgumentsFromOne) {

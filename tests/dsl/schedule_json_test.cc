@@ -176,6 +176,16 @@ TEST(ScheduleJson, AnAlternativeHasAConditionAndANewOperation) {
   expect_round_trip(s);
 }
 
+TEST(ScheduleJson, AComputedPartHasAnAxisAndANewOperation) {
+  Schedule s(Linear().y);
+  s["y"].precompute(n, "once");
+  EXPECT_EQ(
+      first_entry(s),
+      R"({"kind":"Precompute","func":"y","vars":[{"name":"n","rvar":false}],"produces":"once"})");
+  s["once"].unroll(n);
+  expect_round_trip(s);
+}
+
 TEST(ScheduleJson, APlaceIsAnOperationAndALoop) {
   Schedule s(Linear().y);
   s["mm"].compute_at("y", m);

@@ -65,6 +65,17 @@ void expect_round_trip(const Schedule& schedule) {
 
 TEST(ScheduleText, ParsesBack) { expect_round_trip(by_hand()); }
 
+TEST(ScheduleText, AComputedPartParsesBack) {
+  const Axis b("b", Extent::size("B")), c("c", 3);
+  const Tensor x = input("x", f32, {b.extent(), 3}), v = input("v", f32, {3});
+  Schedule s(compute("y", {b, c}, x(b, c) / sqrt(v(c))));
+  s["y"].precompute(c, "root").unroll(c);
+  s["root"].unroll(c);
+  EXPECT_EQ(to_string(s),
+            "emulsion schedule 1\ny.precompute(c, root)\ny.unroll(c)\nroot.unroll(c)\n");
+  expect_round_trip(s);
+}
+
 TEST(ScheduleText, AnAlternativeParsesBack) {
   const Axis b("b", Extent::size("B")), c("c", 3);
   const Tensor x = input("x", f32, {b.extent(), 3});

@@ -1,4 +1,5 @@
-// cut: which axes may be cut, where, and what may be said of their loops.
+// cut: which axes may be cut, where, and what may be said of their loops. precompute: of which axes
+// there are parts.
 
 #include <gtest/gtest.h>
 
@@ -50,8 +51,18 @@ const IllegalCase kCuts[] = {
     {"CutOfWhatSharesLoops", "diamond", "q.cut(j, 2)\n! q.compute_with(p, i)", "expected an operation of which no axis is cut, got q; legal: one of both"},
     {"JoinACutLoop", "diamond", "a.cut(i, 2)\n! p.compute_with(a, i)", "expected a loop of a around those of an axis that is cut, got i"},
 };
+
+const IllegalCase kParts[] = {
+    {"PrecomputeOfAnUnknownAxis", "linear", "! y.precompute(q, s)", "expected an axis of y as it was written (m or n), got q; nearest: "},
+    {"PrecomputeOfALoopThatASplitMakes", "linear", "y.split(n, no, ni, 5)\n! y.precompute(no, s)", "expected an axis of y as it was written (m or n), got no"},
+    {"PrecomputeOfASummedAxis", "linear", "! mm.precompute(k, s)", "expected an axis of mm as it was written (m or n), got k"},
+    {"PrecomputeOfWhatTakesNoTime", "linear", "! y.precompute(n, s)", "expected a part of y that takes long and depends on n alone, got none; legal: no precompute of it"},
+    {"PrecomputeIntoAnOperation", "linear", "! y.precompute(n, mm)", "expected a name that no operation has, got mm; legal: mm_1"},
+    {"PrecomputeBehindSpecialize", "batch", "y.specialize(B == 1)\n! y.precompute(n, s)", "expected a directive on loops"},
+};
 // clang-format on
 
+INSTANTIATE_TEST_SUITE_P(Parts, Illegal, testing::ValuesIn(kParts), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Cuts, Illegal, testing::ValuesIn(kCuts), name_of_case);
 
 }  // namespace

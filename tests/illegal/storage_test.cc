@@ -57,6 +57,7 @@ const IllegalCase kStorage[] = {
     // store_in_output
     {"InOutputOfAnOutput", "diamond", "! p.store_in_output(q)", "expected an operation that is not an output: the caller stores it"},
     {"InWhatIsNoOutput", "linear", "! mm.store_in_output(biased)", "expected an output (y), got biased; nearest: y"},
+    {"InWhatIsStoredInALoop", "linear", "biased.compute_at(y, n)\nbiased.store_in_output(y)\n! mm.store_in_output(biased)", "expected mm to be computed where biased is stored, inside y.n, got the root; legal: compute_at a loop of biased"},
     {"InAnInput", "linear", "! mm.store_in_output(x)", "got x"},
     {"InAnOutputOfAnotherShape", "rows", "! d.store_in_output(y)", "expected an output of the type and the shape of d, i32[5, 6], got y, i32[5]; legal: storage of its own"},
     {"InAnOutputThatReadsElsewhere", "repeated", "! a.store_in_output(y)", "of the type and the shape of a, f32[6], got y, f32[12]"},

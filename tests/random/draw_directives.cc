@@ -66,7 +66,7 @@ class MoveWriter {
         {8, &MoveWriter::unroll},
         {6, &MoveWriter::parallel},
         {5, &MoveWriter::partition},
-        {5, &MoveWriter::cut},
+        {6, &MoveWriter::cut},
         {2, &MoveWriter::tensorize},
         {14, &MoveWriter::compute_at},
         {3, &MoveWriter::compute_root},
@@ -83,6 +83,7 @@ class MoveWriter {
         {7, &MoveWriter::rfactor},
         {4, &MoveWriter::split_reduction},
         {8, &MoveWriter::copy_in},
+        {6, &MoveWriter::precompute},
         {7, &MoveWriter::pack},
         {6, &MoveWriter::atomic},
         {9, &MoveWriter::prefetch},
@@ -346,6 +347,19 @@ class MoveWriter {
   }
 
   void copy_in() { line("copy_in({}, {})", operand(), fresh("copy")); }
+
+  // Of an operation that has such a part, as a rule.
+  void precompute() {
+    Names stages;
+    for (const OpPtr& op : graph_.ops()) {
+      if (stages_.count(op->name) == 0 || op->kind != OpKind::compute) continue;
+      const bool divides = any_part(
+          op->body, [](const Expr& e) { return e->op == ExprOp::div && e.dtype() == f32; });
+      if (divides) stages.push_back(op->name);
+    }
+    if (!stages.empty() && random_.chance(0.9)) choose(random_.of(stages));
+    line("precompute({}, {})", any(pure_), fresh("once"));
+  }
 
   // Of a stage that reads a weight, as a rule.
   void pack() {

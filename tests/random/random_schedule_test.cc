@@ -126,6 +126,7 @@ const std::map<DirectiveKind, int> kAccepted = {
     {DirectiveKind::store_in_output, 10},
     {DirectiveKind::alternative, 20},
     {DirectiveKind::cut, 25},
+    {DirectiveKind::precompute, 5},
 };
 
 // The schedules that LegalOnesChangeNothing checks.

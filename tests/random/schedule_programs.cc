@@ -17,6 +17,9 @@ Graph blur() {
   return Graph(compute("y", {i, j}, bx(i, j) + bx(Expr(i) + 1, j) + bx(Expr(i) + 2, j)));
 }
 
+// What takes long, and is exact.
+Expr quarter(const Expr& value) { return (value + 1.0f) / 4.0f; }
+
 // Four stages in a row, each wider than the next.
 Graph stencil_chain() {
   Tensor x = input("x", i32, {kB + Extent(6)});
@@ -87,7 +90,9 @@ Graph transposed() {
   Tensor x = input("x", f32, {6, kB});
   Tensor t = transpose(x, {}, "t");
   Tensor mm = matmul(t, transpose(weight("w", f32, {5, 6}), {}, "wt"), "mm");
-  return Graph(mul(transpose(mm, {}, "back"), 2, "y"));
+  Tensor back = transpose(mm, {}, "back"), v = input("v", f32, {5});
+  const Axis i("i0", 5), j("i1", kB);
+  return Graph(compute("y", {i, j}, back(i, j) * quarter(v(i))));
 }
 
 Graph diamond() {
@@ -102,7 +107,9 @@ Graph diamond() {
 Graph two_outputs() {
   Tensor x = input("x", f32, {kB, 6});
   Tensor a = mul(x, 2, "a");
-  Tensor p = add(a, 1, "p");
+  const Axis i("i0", kB), j("i1", 6);
+  const Tensor v = input("v", f32, {6});
+  Tensor p = compute("p", {i, j}, a(i, j) * quarter(v(j)) + 1.0f);
   return Graph({p, sum(a, {1}, false, "q")});
 }
 
@@ -142,7 +149,9 @@ Graph pooled() {
 Graph batched() {
   Tensor x = input("x", f32, {3, kB, 4}), z = input("z", f32, {3, 4, 6});
   Tensor mm = matmul(x, z, "mm");
-  return Graph(add(mm, reduce_max(mm, {2}, true, "top"), "y"));
+  Tensor top = reduce_max(mm, {2}, true, "top"), v = input("v", f32, {6});
+  const Axis b("i0", 3), i("i1", kB), j("i2", 6);
+  return Graph(compute("y", {b, i, j}, mm(b, i, j) * quarter(v(j)) + top(b, i, 0)));
 }
 
 // A value that two read, one of them only further on.
