@@ -14,6 +14,12 @@ void plain_norm_by_hand(int64_t rows, int64_t columns, const float* x, const flo
                         const float* gamma, const float* var, const float* beta, float* y);
 // x * exp(g[c]).
 void plain_scaled_by_exp(int64_t rows, int64_t columns, const float* x, const float* g, float* y);
+// x - m of the group of each channel, for each picture.
+void plain_less_of_groups(int64_t pictures, int64_t pixels, int64_t groups, int64_t group,
+                          const float* x, const float* m, float* y);
+// (x - mean) / sqrt(variance + 1e-5) * gamma + beta, of the group of each channel.
+void plain_group_norm(int64_t pictures, int64_t pixels, int64_t groups, int64_t group,
+                      const float* x, const float* gamma, const float* beta, float* y);
 
 }  // namespace emulsion::benchmarks
 

@@ -23,6 +23,39 @@ bool counts(const Expr& index, const std::string& axis) {
   return second && index->op == ExprOp::add && counts(index->args[1], axis);
 }
 
+// A read with each index in blocks of `lanes` along the axis.
+Expr in_blocks(const Expr& read, const std::string& axis, int64_t lanes,
+               const AxisExtents& extents) {
+  const Expr place = axis_value(axis + ".block") * int_constant(lanes) + axis_value(axis + ".lane");
+  std::vector<Expr> indices;
+  for (const Expr& index : read->args) {
+    const Expr there = substitute_axes(
+        index, [&](const std::string& name) { return name == axis ? place : Expr(); });
+    indices.push_back(simplify_quotients(there, extents));
+  }
+  return read_op(read->tensor, std::move(indices));
+}
+
+// Where in memory an element lies, as far as the indices from `first` on say it. Nothing where a
+// run-time size decides.
+std::optional<Expr> place_in(const std::vector<Expr>& indices, const Shape& shape, size_t first) {
+  Expr place = int_constant(0);
+  int64_t step = 1;
+  for (size_t i = indices.size(); i-- > first;) {
+    place = place + indices[i] * int_constant(step);
+    if (i == first) break;
+    const std::optional<int64_t> extent = shape[i].as_constant();
+    if (!extent) return std::nullopt;
+    step *= *extent;  // no tensor has as many elements as would be too many
+  }
+  return place;
+}
+
+std::optional<Expr> place_of(const Expr& read, size_t first, const AxisExtents& extents) {
+  const std::optional<Expr> place = place_in(read->args, read->tensor->shape, first);
+  return place ? std::optional(simplify_quotients(*place, extents)) : std::nullopt;
+}
+
 }  // namespace
 
 bool is_move(const Op& op) {
@@ -108,16 +141,47 @@ Step step_of(const Expr& read, const std::string& axis) {
 }
 
 Step step_in_blocks(const Expr& read, const std::string& axis, int64_t lanes, AxisExtents extents) {
-  const std::string block = axis + ".block", lane = axis + ".lane";
+  const std::string lane = axis + ".lane";
   extents.emplace(lane, lanes);
-  const Expr place = axis_value(block) * int_constant(lanes) + axis_value(lane);
+  const Expr there = in_blocks(read, axis, lanes, extents);
+  const Step step = step_of(there, lane);
+  if (step != Step::elsewhere) return step;
+  const auto first = std::find_if(there->args.begin(), there->args.end(),
+                                  [&](const Expr& index) { return mentions(index, lane); });
+  const std::optional<Expr> place =
+      place_of(there, static_cast<size_t>(first - there->args.begin()), extents);
+  return place && counts(*place, lane) ? Step::neighbour : Step::elsewhere;
+}
+
+bool repeats_in_blocks(const Expr& read, const std::string& axis, int64_t lanes,
+                       AxisExtents extents) {
+  const std::string lane = axis + ".lane", element = axis + ".element";
+  extents.emplace(lane, lanes);
+  const Expr there = in_blocks(read, axis, lanes, extents);
   std::vector<Expr> indices;
-  for (const Expr& index : read->args) {
-    const Expr in_blocks = substitute_axes(
-        index, [&](const std::string& name) { return name == axis ? place : Expr(); });
-    indices.push_back(simplify_quotients(in_blocks, extents));
+  for (const Expr& index : there->args) {
+    indices.push_back(transform(index, [&](const Expr& e) -> Expr {
+      if (e->op != ExprOp::div || e->args[0]->op != ExprOp::axis || e->args[0]->name != lane) {
+        return Expr();
+      }
+      const std::optional<int64_t> times = constant_value(e->args[1]);
+      return times && *times > 0 && lanes % *times == 0 ? axis_value(element) : Expr();
+    }));
   }
-  return step_of(read_op(read->tensor, std::move(indices)), lane);
+  const Expr repeated = read_op(read->tensor, std::move(indices));
+  return step_of(repeated, lane) == Step::none && step_of(repeated, element) == Step::neighbour;
+}
+
+bool is_view(const Op& move) {
+  const AxisExtents extents = extents_of(move);
+  const std::vector<Expr> own(move.axes.begin(), move.axes.end());
+  const std::optional<Expr> to = place_in(own, move.shape, 0);
+  const std::optional<Expr> from = place_in(move.body->args, move.body->tensor->shape, 0);
+  if (!to || !from) return false;
+  const std::optional<Affine> there = affine_of(simplify_quotients(*from, extents));
+  const std::optional<Affine> here = affine_of(*to);
+  return there && here && there->offset == here->offset &&
+         there->coefficients == here->coefficients;
 }
 
 bool keeps_rows(const Op& move) {

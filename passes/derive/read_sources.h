@@ -42,8 +42,16 @@ bool is_affine(const Expr& read);
 // Where the elements of a read are for neighbours along an axis.
 enum class Step : uint8_t { none, neighbour, elsewhere };
 Step step_of(const Expr& read, const std::string& axis);
-// The same inside of blocks of `lanes` along the axis, whatever is between these.
+// The same inside of blocks of `lanes` along the axis, whatever is between these: of several
+// indices that together go from one element to the next, as of x[i / 4, i % 4], too.
 Step step_in_blocks(const Expr& read, const std::string& axis, int64_t lanes, AxisExtents extents);
+// Whether each element is one of a few neighbours that a whole vector reads, m[i / 4], in such
+// blocks: which is loaded once, and shuffled.
+bool repeats_in_blocks(const Expr& read, const std::string& axis, int64_t lanes,
+                       AxisExtents extents);
+// Whether a move has its elements in the order in which they lie in the memory of what it reads, as
+// a reshape does. False where that cannot be told.
+bool is_view(const Op& move);
 
 // Whether an operation that is read through has neighbours along its last axis from neighbours.
 bool keeps_rows(const Op& move);

@@ -96,12 +96,27 @@ class SourceFinder {
         in_a_row = std::max(in_a_row, in_a_row_[reader.op] + 1);
         continue;  // those who read that are among the readers
       }
-      if (reader.reads_many || !suits(reader, move)) return;
+      if (reader.reads_many) return;
+      if (!suits(reader, move)) return consider_view(move);
       for (const Expr& read : reads_in(reader.body, move.op)) {
         if (size_of(composed(read, move, reader.extents)).nodes > kMostOperations) return;
       }
     }
     take(move, in_a_row);
+  }
+
+  // A reshape of an argument is an argument to all that read it, which lies in the same memory:
+  // their loops are what they would be, were it stored.
+  void consider_view(const Source& move) {
+    const OpPtr& operand = move.op->body->tensor;
+    if (operand->kind != OpKind::input || !is_view(*move.op)) return;
+    for (const size_t at : readers_[move.op]) {
+      if (all_[at].tiles || inlined_.count(all_[at].op) > 0) return;
+    }
+    if (wanted_ && !wanted_(*move.op)) return;
+    views_.insert(move.op);
+    inlined_.insert(move.op);
+    moves_.insert(move.op->name);
   }
 
   void take(const Source& source, int in_a_row) {
@@ -349,8 +364,10 @@ class SourceFinder {
     if (op.combiner != Combiner::none || reader.beside_sums || op.axes.empty()) return false;
     const Axis& along = op.axes[vector_axis(op, target_)];
     const int64_t lanes = value_lanes(op, target_);
+    if (step_of(through, along.name()) != Step::elsewhere) return true;  // whatever rows do
     return along.extent().exact_quotient(lanes) &&
-           step_in_blocks(through, along.name(), lanes, reader.extents) != Step::elsewhere;
+           (step_in_blocks(through, along.name(), lanes, reader.extents) != Step::elsewhere ||
+            repeats_in_blocks(through, along.name(), lanes, reader.extents));
   }
 
   // A pixel shuffle: what the lanes of vectors through pixels and their values read lies near, and
@@ -374,6 +391,12 @@ class SourceFinder {
 
   OpPtr rewritten(const OpPtr& op, std::unordered_map<const Op*, OpPtr>* replaced) const {
     auto made = std::make_shared<Op>(*op);
+    if (views_.count(op.get()) > 0) {
+      made->kind = OpKind::input;
+      made->axes.clear();
+      made->body = Expr();
+      return (*replaced)[op.get()] = std::move(made);
+    }
     for (OpPtr& member : made->members) member = rewritten(member, replaced);
     if (op->kind == OpKind::compute) {
       made->body = transform(final_body(all_[position_.at(op.get())]), [&](const Expr& e) {
@@ -395,6 +418,8 @@ class SourceFinder {
       live.push_back(std::move(ops[i]));
     }
     std::reverse(live.begin(), live.end());
+    std::stable_partition(live.begin(), live.end(),
+                          [](const OpPtr& op) { return !is_computed(*op); });
     return Graph(std::move(live), std::move(outputs));
   }
 
@@ -407,6 +432,7 @@ class SourceFinder {
   std::unordered_set<const Op*> outputs_;
   std::unordered_set<const Op*> apart_;  // see is_apart()
   std::unordered_set<const Op*> inlined_;
+  std::unordered_set<const Op*> views_;  // of these, what is an argument to its readers
   std::unordered_map<const Op*, int> in_a_row_;
   std::set<std::string> moves_;
 };

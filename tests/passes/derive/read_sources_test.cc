@@ -74,12 +74,51 @@ TEST(ReadSources, StepsOfReads) {
   EXPECT_EQ(step_of(a(i, Expr(3)), "j"), Step::none);
   EXPECT_TRUE(is_affine(a(i, Expr(j) + 2)));
   EXPECT_FALSE(is_affine(a(i, min(Expr(j), 7))));
-  // j in blocks of 8 of rows of 16: neighbours there, though not from one row to the next.
+  // j in blocks of 8 of rows of 16.
   const Tensor flat = input("f", f32, {32, 16});
   const Expr read = flat(Expr(j) / 16, Expr(j) % 16);
   const AxisExtents extents = {{"j", Extent(64)}};
   EXPECT_EQ(step_in_blocks(read, "j", 8, extents), Step::neighbour);
-  EXPECT_EQ(step_in_blocks(read, "j", 32, extents), Step::elsewhere);
+  EXPECT_EQ(step_in_blocks(read, "j", 32, extents), Step::neighbour);  // rows lie side by side
+  const Tensor apart = input("a", f32, {32, 17});
+  EXPECT_EQ(step_in_blocks(apart(Expr(j) / 16, Expr(j) % 16), "j", 32, extents), Step::elsewhere);
+}
+
+TEST(ReadSources, StepsThroughSeveralIndices) {
+  const Tensor deep = input("f", f32, {32, 8, 4}), gap = input("g", f32, {32, 8, 5});
+  const AxisExtents extents = {{"i", Extent(32)}, {"j", Extent(32)}};
+  const Expr four = Expr(j) / 4, rest = Expr(j) % 4;
+  EXPECT_EQ(step_in_blocks(deep(i, four, rest), "j", 8, extents), Step::neighbour);
+  EXPECT_EQ(step_in_blocks(gap(i, four, rest), "j", 8, extents), Step::elsewhere);
+  EXPECT_EQ(step_in_blocks(deep(i, rest, four), "j", 8, extents), Step::elsewhere);
+  EXPECT_EQ(step_in_blocks(deep(i, four, Expr(0)), "j", 8, extents), Step::elsewhere);
+  const Tensor sized = input("s", f32, {32, 8, Extent::size("N") + 4});
+  EXPECT_EQ(step_in_blocks(sized(i, four, rest), "j", 8, extents), Step::elsewhere);
+}
+
+TEST(ReadSources, ElementsThatAVectorRepeats) {
+  const Tensor m = input("m", f32, {32, 64}), unit = input("u", f32, {32, 1, 64, 1});
+  const AxisExtents extents = {{"i", Extent(32)}, {"j", Extent(64)}};
+  EXPECT_TRUE(repeats_in_blocks(m(i, Expr(j) / 4), "j", 8, extents));
+  EXPECT_TRUE(repeats_in_blocks(m(i, Expr(j) / 4 + 3), "j", 8, extents));
+  EXPECT_TRUE(repeats_in_blocks(unit(i, 0, Expr(j) / 4, 0), "j", 8, extents));
+  EXPECT_FALSE(repeats_in_blocks(m(i, Expr(j) / 3), "j", 8, extents));
+  EXPECT_FALSE(repeats_in_blocks(m(Expr(j) / 4, i), "j", 8, extents));
+  EXPECT_FALSE(repeats_in_blocks(m(i, Expr(j) / 4 * 2), "j", 8, extents));
+  EXPECT_FALSE(repeats_in_blocks(m(i, Expr(j) / 4 + j), "j", 8, extents));
+}
+
+TEST(ReadSources, MovesThatKeepTheOrderOfMemory) {
+  const Extent size = Extent::size("N");
+  EXPECT_TRUE(is_view(*reshape(input("x", f32, {24, 48}), {36, 32}).op()));
+  EXPECT_TRUE(is_view(*reshape(input("x", f32, {size, 40, 44, 32}), {size, 1760, 8, 4}).op()));
+  EXPECT_FALSE(is_view(*transpose(input("x", f32, {24, 48}), {1, 0}).op()));
+  EXPECT_FALSE(is_view(*slice(input("x", f32, {24, 48}), {0, 8}, {24, 48}).op()));
+  EXPECT_FALSE(is_view(*slice(input("x", f32, {24, 48}), {1, 0}, {24, 48}).op()));
+  const Axis a("a", 24), b("b", 48);
+  EXPECT_FALSE(is_view(*compute("r", {a, b}, input("x", f32, {48})(b)).op()));
+  const Extent inner = size + 1;
+  EXPECT_FALSE(is_view(*compute("s", {a, b}, input("x", f32, {24, inner})(a, min(b, 0))).op()));
 }
 
 TEST(ReadSources, MovesThatKeepRows) {

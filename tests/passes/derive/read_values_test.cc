@@ -55,6 +55,20 @@ TEST(ReadValues, BetweenTwoShapes) {
   EXPECT_EQ(stored(Graph(tanh(r, "y"))), Names{"y"});
 }
 
+// Each of the group's means is read by four neighbours.
+TEST(ReadValues, WithWhatNeighboursShare) {
+  const Extent size = Extent::size("N");
+  const Tensor r = reshape(input("x", f32, {size, 20, 32}), {size, 20, 8, 4}, "r");
+  const Tensor e = sub(r, input("m", f32, {size, 1, 8, 1}), "e");
+  EXPECT_EQ(stored(Graph(reshape(e, {size, 20, 32}, "y"))), Names{"y"});
+}
+
+TEST(ReadValues, NotWithWhatVectorsTakeFromRowsFarApart) {
+  const Tensor r = reshape(input("x", f32, {5, 20, 33}), {5, 20, 11, 3}, "r");
+  const Tensor e = sub(r, input("m", f32, {5, 1, 11, 1}), "e");
+  EXPECT_EQ(stored(Graph(reshape(e, {5, 20, 33}, "y"))), (Names{"e", "y"}));
+}
+
 TEST(ReadValues, AMoveThatIsTheResult) {
   EXPECT_EQ(stored(Graph(reshape(a(), {96, 16}, "y"))), Names{"y"});
   EXPECT_EQ(stored(Graph(transpose(a(), {1, 0}, "y"))), Names{"y"});
