@@ -17,10 +17,9 @@ constexpr char kMeasures[] =
 
 Report run(const ProgramOptions& options) {
   std::vector<Comparison> all;
-  for (const auto& kind :
-       {pointwise_programs(), movement_programs(), reduction_programs(), product_programs(),
-        window_programs(), choice_programs(), short_axis_programs(), turn_programs(),
-        column_programs()}) {
+  for (const auto& kind : {pointwise_programs(), movement_programs(), reduction_programs(),
+                           product_programs(), window_programs(), choice_programs(),
+                           short_axis_programs(), turn_programs(), column_programs()}) {
     for (const SmallProgram& program : kind) {
       const Values values = values_of(program.graph, program.sizes);
       if (program.fill) program.fill(*values);

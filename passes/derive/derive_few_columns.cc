@@ -69,6 +69,57 @@ int64_t rows_of_each(const Op& op, int64_t columns, const Target& target) {
   return rows_in_vectors(op, columns, kUnderWayOfEach, target);
 }
 
+std::vector<Axis> joined(std::vector<Axis> axes, const std::vector<Axis>& more) {
+  axes.insert(axes.end(), more.begin(), more.end());
+  return axes;
+}
+
+// The axes of the results that are no columns, innermost first.
+std::vector<Axis> axes_around(const Op& op, const std::vector<size_t>& columns) {
+  std::vector<Axis> around;
+  for (size_t i = op.axes.size(); i-- > 0;) {
+    const bool is_column = std::find(columns.begin(), columns.end(), i) != columns.end();
+    if (!is_column) around.push_back(op.axes[i]);
+  }
+  return around;
+}
+
+// Vectors through `count` rows of columns, in the loops `around`, innermost first. Returns the
+// stage that goes through the rows.
+std::string sum_whole_vectors(const Op& op, const std::vector<size_t>& columns, int64_t count,
+                              const std::vector<Axis>& around, const Target& target,
+                              Schedule* schedule) {
+  const Axis &rows = op.reduction_axes.back(), row(fresh_axis(op, "row"));
+  const std::string of_rows = fresh_stage(*schedule, op.name + "_rows");
+  StageSchedule& stage = (*schedule)[op.name];
+  stage.split(rows, rows, row, count).rfactor(row, of_rows);
+  std::vector<Axis> inside;  // innermost first
+  for (size_t i = columns.size(); i-- > 0;) inside.push_back(op.axes[columns[i]]);
+  const std::vector<Axis> vectors = joined(inside, {row});
+  const bool is_along = columns.back() + 1 == op.axes.size();
+  stage.reorder(joined(is_along ? vectors : joined({row}, inside), around));
+  if (is_along) stage.vectorize(op.axes.back());
+  stage.unroll(row);
+  StageSchedule& many = (*schedule)[of_rows];
+  const std::vector<Axis> walk(op.reduction_axes.rbegin(), op.reduction_axes.rend());
+  many.reorder(joined(joined(vectors, walk), around))
+      .reorder_storage(joined(vectors, axes_around(op, columns)));
+  Axis fused = inside.front();
+  for (size_t i = 1; i < vectors.size(); ++i) {
+    const Axis both(fresh_axis(op, i + 1 == vectors.size() ? "lane" : "column"));
+    many.fuse(vectors[i], fused, both);
+    fused = both;
+  }
+  many.vectorize(fused, value_lanes(op, target)).unroll(fused);
+  return of_rows;
+}
+
+// Of the rows behind the last whole step alone it is asked which there are.
+void keep_in_registers(const Axis& rows, int64_t count, StageSchedule* stage) {
+  if (!rows.extent().exact_quotient(count)) stage->partition(rows);
+  stage->store_in(Memory::registers);
+}
+
 }  // namespace
 
 bool sums_few_columns(const Op& op, const Target& target) {
@@ -89,28 +140,25 @@ bool sums_few_columns(const Op& op, const Target& target) {
 
 std::string derive_few_columns(const Op& op, const Target& target, Schedule* schedule) {
   const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
-  const Axis row(fresh_axis(op, "row"));
-  const int64_t flat = rows_in_vectors(op, last.extent().constant_term(), kUnderWay, target);
-  const int64_t count =
-      flat > 0 ? flat : std::max<int64_t>(kUnderWay / vectors_of_row(op, target), 2);
-  const std::string of_rows = fresh_stage(*schedule, op.name + "_rows");
-  StageSchedule& stage = (*schedule)[op.name];
-  stage.split(rows, rows, row, count).rfactor(row, of_rows);
-  stage.reorder({last, row}).vectorize(last).unroll(row);
-  std::vector<Axis> order = {last, row};
-  order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
-  std::vector<Axis> storage = {last, row};
-  storage.insert(storage.end(), op.axes.rbegin() + 1, op.axes.rend());
-  StageSchedule& many = (*schedule)[of_rows];
-  many.reorder(order).reorder_storage(storage);
-  if (flat > 0) {
-    const Axis lane(fresh_axis(op, "lane"), flat * last.extent().constant_term());
-    many.fuse(row, last, lane).vectorize(lane, value_lanes(op, target)).unroll(lane);
+  int64_t count = rows_in_vectors(op, last.extent().constant_term(), kUnderWay, target);
+  std::string of_rows;
+  if (count > 0) {
+    of_rows = sum_whole_vectors(op, {op.axes.size() - 1}, count, {}, target, schedule);
   } else {
-    many.vectorize(last).unroll(row);
+    const Axis row(fresh_axis(op, "row"));
+    count = std::max<int64_t>(kUnderWay / vectors_of_row(op, target), 2);
+    of_rows = fresh_stage(*schedule, op.name + "_rows");
+    StageSchedule& stage = (*schedule)[op.name];
+    stage.split(rows, rows, row, count).rfactor(row, of_rows);
+    stage.reorder({last, row}).vectorize(last).unroll(row);
+    const std::vector<Axis> walk(op.reduction_axes.rbegin(), op.reduction_axes.rend());
+    (*schedule)[of_rows]
+        .reorder(joined({last, row}, walk))
+        .reorder_storage(joined({last, row}, axes_around(op, {op.axes.size() - 1})))
+        .vectorize(last)
+        .unroll(row);
   }
-  if (!rows.extent().exact_quotient(count)) many.partition(rows);
-  many.store_in(Memory::registers);
+  keep_in_registers(rows, count, &(*schedule)[of_rows]);
   return of_rows;
 }
 
@@ -143,41 +191,14 @@ bool sums_few_columns_of_each(const Op& op, const Target& target) {
 }
 
 void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* schedule) {
-  const Axis &rows = op.reduction_axes.back(), row(fresh_axis(op, "row"));
   const std::vector<size_t> columns = columns_of_long_sums(op);
-  const int64_t number = number_of(op.axes, columns), count = rows_of_each(op, number, target);
-  const std::string of_rows = fresh_stage(*schedule, op.name + "_rows");
-  StageSchedule& stage = (*schedule)[op.name];
-  stage.split(rows, rows, row, count).rfactor(row, of_rows);
-  // Innermost first: the columns, the row of a vector, and what is around the rows.
-  std::vector<Axis> inside, around;
-  for (size_t i = columns.size(); i-- > 0;) inside.push_back(op.axes[columns[i]]);
-  for (size_t i = op.axes.size(); i-- > 0;) {
-    const bool is_column = std::find(columns.begin(), columns.end(), i) != columns.end();
-    if (!is_column) around.push_back(op.axes[i]);
-  }
-  const auto joined = [](std::vector<Axis> axes, const std::vector<Axis>& more) {
-    axes.insert(axes.end(), more.begin(), more.end());
-    return axes;
-  };
-  std::vector<Axis> vectors = inside;
-  vectors.push_back(row);
-  const bool has_vectors = columns.back() + 1 == op.axes.size();
-  stage.reorder(joined(has_vectors ? vectors : joined({row}, inside), around)).unroll(row);
-  if (has_vectors) stage.vectorize(op.axes.back());
-  StageSchedule& many = (*schedule)[of_rows];
-  const std::vector<Axis> walk(op.reduction_axes.rbegin(), op.reduction_axes.rend());
-  many.reorder(joined(joined(vectors, walk), around)).reorder_storage(joined(vectors, around));
-  Axis fused = inside.front();
-  for (size_t i = 1; i < vectors.size(); ++i) {
-    const Axis both(fresh_axis(op, i + 1 == vectors.size() ? "lane" : "column"));
-    many.fuse(vectors[i], fused, both);
-    fused = both;
-  }
-  many.vectorize(fused, value_lanes(op, target)).unroll(fused);
-  if (!rows.extent().exact_quotient(count)) many.partition(rows);
-  many.store_in(Memory::registers);
+  const std::vector<Axis> around = axes_around(op, columns);
+  const int64_t count = rows_of_each(op, number_of(op.axes, columns), target);
+  StageSchedule& many =
+      (*schedule)[sum_whole_vectors(op, columns, count, around, target, schedule)];
+  keep_in_registers(op.reduction_axes.back(), count, &many);
   if (around.empty()) return;
+  StageSchedule& stage = (*schedule)[op.name];
   Axis inner = around.front();
   std::vector<size_t> last(columns.size());
   std::iota(last.begin(), last.end(), around.size());

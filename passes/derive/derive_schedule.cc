@@ -12,17 +12,15 @@
 #include "dsl/error.h"
 #include "dsl/fitting_name.h"
 #include "dsl/schedule_axes.h"
-#include "passes/derive/alternative_ways.h"
+#include "passes/derive/derive_points.h"
 #include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_sum_in_parts.h"
 #include "passes/derive/derive_tiles.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/loop_groups.h"
-#include "passes/derive/merge_axes.h"
 #include "passes/derive/merge_row_axes.h"
 #include "passes/derive/normal_axes.h"
-#include "passes/derive/periodic_choices.h"
 #include "passes/derive/points_with_reader.h"
 #include "passes/derive/precompute_parts.h"
 #include "passes/derive/read_borders.h"
@@ -40,61 +38,6 @@
 
 namespace emulsion {
 namespace {
-
-// Of a result that combines nothing; the other members of its group are computed inline.
-void derive_points_as_they_are(const Op& group, const Target& target, Schedule* schedule) {
-  const std::optional<MergedAxes> merged = merge_last_axes(group, 0, target);
-  StageSchedule& stage = (*schedule)[result_of(group).name];
-  if (merged) {
-    merged->fuse(&stage);
-    return derive_pointwise(merged->view, target, schedule);
-  }
-  // What lies across the rows, borders and turns may be of any member.
-  const OpPtr whole = written_out(group, {});
-  if (const std::optional<MergedAxes> all = merge_few_elements(*whole, target)) {
-    all->fuse(&stage);
-    return derive_pointwise(all->view, target, schedule);
-  }
-  const std::optional<MergedAxes> rows = merge_short_rows(*whole, target);
-  const std::optional<Expr> few = rows ? merges_few_rows(*rows, target) : std::nullopt;
-  if (few && can_have_ways(result_of(group), *schedule)) {
-    AlternativeWay way{"_few", *few, schedule->without_directives()};
-    derive_pointwise(*whole, target, &way.schedule);
-    Schedule many = schedule->without_directives();
-    rows->fuse(&many[whole->name]);
-    derive_pointwise(rows->view, target, &many);
-    return add_ways(result_of(group), {way}, many, schedule);
-  }
-  if (rows && !few) {
-    rows->fuse(&stage);
-    return derive_pointwise(rows->view, target, schedule);
-  }
-  if (const std::optional<MergedAxes> pixels = merge_repeated_pixels(*whole, target)) {
-    pixels->fuse(&stage);
-    return derive_pointwise(pixels->view, target, schedule);
-  }
-  const std::optional<PeriodicChoices> turns = split_periods(*whole, target);
-  if (!turns) return derive_pointwise(*whole, target, schedule);
-  turns->split(&stage);
-  derive_pointwise(turns->view, target, schedule);
-}
-
-// The same; axes that say which pixel are one where they lie one after another, and where only so
-// there are pixels enough for vectors that go through several of them.
-void derive_points(const Op& group, const Target& target, Schedule* schedule) {
-  constexpr int64_t kMostValues = 4;  // that pixels may have (are_pixels)
-  const Shape& shape = result_of(group).shape;
-  if (shape.size() < 3 || shape.back().as_constant().value_or(kMostValues + 1) > kMostValues) {
-    return derive_points_as_they_are(group, target, schedule);
-  }
-  derive_merged_rows(
-      RowGroup{{{&group, first_axes(shape.size() - 1)}}},
-      [&](const RowGroup& of) { return are_pixels(of.reader(), target) ? 2 : 1; },
-      [&](const RowGroup& of, Schedule* made) {
-        derive_points_as_they_are(of.reader(), target, made);
-      },
-      schedule);
-}
 
 // How much of the vectors along the last axis of a result has values.
 double filled_part(const Op& op, const Target& target) {

@@ -120,7 +120,7 @@ TEST(FewColumnsOfEach, ARowBehindTheOther) {
   for (const DType dtype : {f32, i32}) {
     EXPECT_EQ(text_of(weighted(dtype), kV4),
               "emulsion schedule 1\ns.split(j, j, row, 16)\ns.rfactor(row, s_rows)\n"
-              "s.reorder(k, row, i)\ns.unroll(row)\ns.vectorize(k)\n"
+              "s.reorder(k, row, i)\ns.vectorize(k)\ns.unroll(row)\n"
               "s_rows.reorder(k, row, j, i)\ns_rows.reorder_storage(k, row, i)\n"
               "s_rows.fuse(row, k, lane)\ns_rows.split(lane, lane, lane_v, 16)\n"
               "s_rows.vectorize(lane_v)\ns_rows.unroll(lane)\ns_rows.partition(j)\n"

@@ -150,23 +150,6 @@ TEST(DeriveReduction, RowsOfARunTimeLengthAreSummedSideBySide) {
   }
 }
 
-// What threads share as one loop has as many rows of the last axis inside as divide it.
-TEST(DeriveReduction, RowsSideBySideAreInsideOfWhatThreadsShare) {
-  for (const auto& [columns, rows] : {std::pair<int64_t, int64_t>{20, 4}, {21, 3}, {22, 2}}) {
-    const Tensor y = sum(input("x", f32, {2, columns, kSize}), {2}, false, "s");
-    const std::string text = derived(y, kFour);
-    EXPECT_TRUE(has(text, fmt::format("s_long.split(i1, i1, row, {})\ns_long.unroll(row)\n"
-                                      "s_long.fuse(i0, i1, rows1)\n",
-                                      rows)))
-        << text;
-    EXPECT_TRUE(has(text, "s_long_lanes.compute_at(s_long, rows1)\n")) << text;
-    EXPECT_TRUE(has(text, "s_long.parallel(rows1)\n")) << text;
-    for (const char* level : kLevels) {
-      EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 4, 5, 33})) << level;
-    }
-  }
-}
-
 TEST(DeriveReduction, NotSideBySide) {
   const Tensor known = input("x", f32, {kSize, 100}), few = input("x", f32, {3, kSize});
   const Tensor fused = input("x", f32, {2, 5, kSize});  // threads share both axes as one loop

@@ -1,8 +1,10 @@
 // How many steps of a loop threads take at a time, and whether they share it at all.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "dsl/operators.h"
 #include "tests/passes/check_nest.h"
@@ -119,6 +121,23 @@ TEST(DeriveThreads, ThreadsShareWhatIsBehindAnAxisOfOne) {
 TEST(DeriveThreads, NoneForLittleWork) {
   EXPECT_FALSE(has(derived(pointwise({16, 1024}), kTwo), "block"));
   EXPECT_FALSE(has(derived(pointwise({256, 1024}), target_of("x86-64-v3", 1)), "block"));
+}
+
+// What threads share as one loop has as many rows of the last axis inside as divide it.
+TEST(DeriveThreads, RowsSideBySideAreInsideOfWhatTheyShare) {
+  for (const auto& [columns, rows] : {std::pair<int64_t, int64_t>{20, 4}, {21, 3}, {22, 2}}) {
+    const Tensor y = sum(input("x", f32, {2, columns, kRows}), {2}, false, "s");
+    const std::string text = derived(y, kFour);
+    EXPECT_TRUE(has(text, fmt::format("s_long.split(i1, i1, row, {})\ns_long.unroll(row)\n"
+                                      "s_long.fuse(i0, i1, rows1)\n",
+                                      rows)))
+        << text;
+    EXPECT_TRUE(has(text, "s_long_lanes.compute_at(s_long, rows1)\n")) << text;
+    EXPECT_TRUE(has(text, "s_long.parallel(rows1)\n")) << text;
+    for (const char* level : kLevels) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 4, 5, 33})) << level;
+    }
+  }
 }
 
 }  // namespace

@@ -190,29 +190,6 @@ TEST(MergeShortRows, NotOfOtherReads) {
   EXPECT_EQ(short_rows("100", 5, "x[99 - i, j] * w[j]"), "");
 }
 
-// Of a run-time number of short rows beside others: as they are, where they are few.
-TEST(MergeShortRows, AsTheyAreWhereThereMayBeFewOfThem) {
-  const auto text_of = [](const std::string& pictures, const std::string& rows) {
-    return derived(parse_graph("emulsion graph 1\nsize R\ninput x: f32[" + pictures + ", " + rows +
-                               ", 7]\ninput w: f32[" + pictures + ", 7]\ny[i: " + pictures +
-                               ", j: " + rows + ", k: 7] = x[i, j, k] * w[i, k]\noutput y\n"),
-                   target_of("x86-64-v4", 1));
-  };
-  const std::string text = text_of("50", "R");
-  EXPECT_TRUE(has(text, "y.alternative(7*R < 224, y_few)\n") ||
-              has(text, "y.alternative(7 * R < 224, y_few)\n"))
-      << text;
-  EXPECT_TRUE(has(text, "y_few.split(k, k, lane, 16, predicate)\n")) << text;
-  EXPECT_TRUE(has(text, "y.fuse(j, k, flat)\n")) << text;
-  EXPECT_FALSE(has(text_of("R", "40"), "alternative")) << "always as many";
-  for (const char* const level : kLevels) {
-    const Graph graph = parse_graph(
-        "emulsion graph 1\nsize R\ninput x: f32[3, R, 7]\ninput w: f32[3, 7]\n"
-        "y[i: 3, j: R, k: 7] = x[i, j, k] * w[i, k]\noutput y\n");
-    EXPECT_TRUE(derives(graph, target_of(level, 2), {0, 1, 31, 32, 33, 70})) << level;
-  }
-}
-
 TEST(MergeShortRows, ComputeTheSame) {
   for (const char* const type : {"f32", "f64", "u8", "i16"}) {
     for (const int columns : {5, 6, 7, 9, 11, 13, 14}) {
