@@ -57,7 +57,7 @@ void unroll_by_length(const ElementLoops& loops, const Expr& length,
   if (!length.defined() || loops.loops.empty()) return;
   for (int64_t elements = kLeastElements; elements <= kMostOfLength; ++elements) {
     const Expr is_so_long = length == int_constant(elements);
-    if (enough) {
+    if (enough && !never_reaches(*enough, length, elements)) {
       StageSchedule& shared = stage->specialize(is_so_long && *enough);
       unroll_all(loops, &shared);
       shared.parallel(tasks);

@@ -116,8 +116,8 @@ void derive_rows_by_length(const Op& op, const Expr& length, const Target& targe
   }
   if (wakes_threads_to_sum(op, target)) {
     const Axis shared = shared_loop(op, around, target, &stage);
-    if (const std::optional<Expr> enough =
-            reaches(work_of(op), points_for_threads({&op}, target))) {
+    const std::optional<Expr> enough = reaches(work_of(op), points_for_threads({&op}, target));
+    if (enough && !never_reaches(*enough, length, kMostElements)) {
       stage.specialize(enough->defined() ? is_short && *enough : is_short).parallel(shared);
       if (!enough->defined()) return;
     }

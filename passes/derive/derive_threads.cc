@@ -12,6 +12,7 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/point_cycles.h"
 #include "passes/derive/window_sums.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -197,6 +198,11 @@ std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least) {
   if (needed <= at_least) return Expr();
   if (sizes.empty()) return std::nullopt;
   return product_of(sizes) >= int_constant(needed);
+}
+
+bool never_reaches(const Expr& condition, const Expr& size, int64_t most) {
+  return condition.defined() && condition->op == ExprOp::ge && equal(condition->args[0], size) &&
+         constant_value(condition->args[1]).value_or(0) > most;
 }
 
 bool has_case(const StageSchedule& stage, const Expr& condition) {

@@ -140,5 +140,19 @@ TEST(DeriveThreads, RowsSideBySideAreInsideOfWhatTheyShare) {
   }
 }
 
+// Of conditions that never hold together there are no loops to compile.
+TEST(DeriveThreads, NoCasesThatNeverHold) {
+  const auto has_case = [](const Tensor& y, const std::string& condition) {
+    return has(derived(y, kTwo), "specialize(" + condition + ")\n");
+  };
+  const Tensor many = input("x", f32, {4, 5000, kRows});
+  EXPECT_FALSE(has(derived(sum(many, {2}), kTwo), "R <= 4 && ")) << derived(sum(many, {2}), kTwo);
+  const Tensor rows = input("x", f32, {Extent::size("B"), kRows});
+  EXPECT_TRUE(has(derived(sum(rows, {1}), kTwo), "R <= 4 && ")) << derived(sum(rows, {1}), kTwo);
+  const Tensor y = softmax(input("x", f32, {12000, kRows}));
+  EXPECT_TRUE(has_case(y, "R == 3")) << derived(y, kTwo);
+  EXPECT_FALSE(has(derived(y, kTwo), "R == 3 && ")) << derived(y, kTwo);
+}
+
 }  // namespace
 }  // namespace emulsion
