@@ -181,10 +181,9 @@ class BodyChecker {
       const std::string last = (shape[i] - Extent(1)).to_string();
       fail(
           "{}: expected an index from 0 to {} for every iteration{}, got {}; wrap it as "
-          "max(min(index, {}), 0), or choose it with select(...) where it is inside{}",
+          "max(min(index, {}), 0){}",
           place, last, shape[i].is_constant() ? "" : " and every size", to_string(e->args[i]), last,
-          divides_by_size(e->args[i]) ? ", since of / bounds are known where a number divides"
-                                      : "");
+          beside_clamp(e->args[i]));
     }
   }
 
@@ -221,11 +220,18 @@ class BodyChecker {
            clamps_for_conditions(index, extent, axes_, {extent}, branches_[branch].facts.all());
   }
 
-  // Of i / N nothing is proved.
-  static bool divides_by_size(const Expr& index) {
-    return any_part(index, [](const Expr& e) {
+  // What besides a clamp would keep the index inside. Of i / N nothing is proved, and of what is
+  // read nothing is known.
+  static const char* beside_clamp(const Expr& index) {
+    if (any_part(index, [](const Expr& e) { return e->op == ExprOp::read; })) {
+      return ", also inside of a select(...) that asks for it: of what is read nothing is known";
+    }
+    const bool divides_by_size = any_part(index, [](const Expr& e) {
       return e->op == ExprOp::div && e->args[1]->op != ExprOp::constant;
     });
+    return divides_by_size ? ", or choose it with select(...) where it is inside, since of / "
+                             "bounds are known where a number divides"
+                           : ", or choose it with select(...) where it is inside";
   }
 
   const std::vector<Extent>& not_empty(size_t branch) {

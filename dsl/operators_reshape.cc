@@ -94,6 +94,13 @@ Shape resolve(const OperatorCall& call, const Shape& from, const Shape& to) {
   } else if (left && known) {
     if (auto factor = ratio(*left, *known)) quotient = Extent(*factor);
   }
+  if (!left) {
+    call.refuse(
+        kShape,
+        "expected elements that are a number of times one run-time size, or more, got those "
+        "of {} for the -1 of {}; a product of two sizes is no extent: keep their axes apart",
+        to_string(from), to_string(to));
+  }
   if (!quotient) {
     call.refuse(kShape, "expected the other extents to divide the elements of x {}, got {}",
                 to_string(from), to_string(to));

@@ -17,6 +17,7 @@ Tensor x() { return input("x", f32, {kB}); }
 Tensor both() { return input("both", f32, {kB + kC}); }
 Tensor image() { return input("image", f32, {kB, kC}); }
 Tensor numbers() { return input("numbers", f32, {4}); }
+Tensor places() { return input("at", i32, {4}); }
 
 Expr clamped(const Expr& index, const Extent& extent) {
   return max(min(index, extent_value(extent - Extent(1))), 0);
@@ -215,6 +216,10 @@ std::vector<Refusal> refused() {
          {{"i", kB}}),
       of("AnIndexOfATensorWithNumbers", numbers()(i + 1),
          "from 0 to 3 for every iteration, got i + 1; wrap it as max(min(index, 3), 0)"),
+      of("AnIndexThatIsDataUnderAConditionThatAsksForIt",
+         select(places()(i) >= 0 && places()(i) < 4, numbers()(places()(i)), 0),
+         "got at[i]; wrap it as max(min(index, 3), 0), also inside of a select(...) that asks for "
+         "it: of what is read nothing is known"),
       of("AnAxisThatIsNotInScope", select(B > 0, x()(clamped(axis_value("k"), kB)), 0),
          "y: expected an axis of this operation (i), got k"),
   };

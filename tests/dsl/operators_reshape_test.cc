@@ -166,6 +166,12 @@ INSTANTIATE_TEST_SUITE_P(
            return reshape(in({kB * 9}), {kB * 2, -1});
          },
          {"the other extents to divide the elements of x [9*B], got [2*B, -1]"}},
+        {"RemainderOfTwoSizes",
+         [] {
+           return reshape(in({kB, Extent::size("W")}), {-1});
+         },
+         {"expected elements that are a number of times one run-time size, or more, got those of "
+          "[B, W] for the -1 of [-1]; a product of two sizes is no extent: keep their axes apart"}},
         {"NoAffineRemainder",
          [] {
            return reshape(in({kB, 3}), {2, -1});
