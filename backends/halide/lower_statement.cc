@@ -177,6 +177,17 @@ class PrepareForCode : public hi::IRMutator {
     return hi::Ramp::make(name, ramp.stride, ramp.lanes);
   }
 
+  // Where it knows that a number is within i32, Halide makes one cast of two: u32(i32(x)) is
+  // u32(x), of which the processor makes anything at all for a number below zero. i32 holds all
+  // that is cast (float_to_integer() in scalar_ops.cc).
+  Halide::Expr visit(const hi::Cast* op) override {
+    const Halide::Type type = op->type, whole = Halide::Int(32, type.lanes());
+    Halide::Expr value = mutate(op->value);
+    const bool is_integer = type.is_int_or_uint() && !type.is_bool();
+    if (is_integer && value.type().is_float()) value = hi::Cast::make(whole, value);
+    return value.type() == type ? value : hi::Cast::make(type, value);
+  }
+
   // Halide refuses a division by a zero that it can see. A masked load of which no lane is left has
   // become one.
   Halide::Expr visit(const hi::Call* op) override {

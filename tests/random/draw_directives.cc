@@ -68,7 +68,7 @@ class MoveWriter {
         {5, &MoveWriter::partition},
         {6, &MoveWriter::cut},
         {2, &MoveWriter::tensorize},
-        {14, &MoveWriter::compute_at},
+        {17, &MoveWriter::compute_at},
         {3, &MoveWriter::compute_root},
         {7, &MoveWriter::compute_inline},
         {6, &MoveWriter::store_in},

@@ -103,6 +103,29 @@ TEST_P(DerivedBytes, AllPairsOfNumbers) {
   }
 }
 
+// Halide knows where these floats lie, and made one cast of two: u32(i32(x)) was u32(x), which is
+// anything at all for an x below zero.
+TEST_P(DerivedBytes, WholeNumbersOfFloatsBelowZero) {
+  for (const int64_t count : {7, 256}) {
+    const Axis p("p", count);
+    const Tensor x = input("x", i8, {count});
+    TensorValues arguments = {{"x", zeros(i8, {count})}};
+    for (int64_t i = 0; i < count; ++i) arguments["x"].set_value(i, i * 255 / count - 128);
+    const Expr a = cast(f32, x(p)), three = a * 3.0F;
+    for (const Expr& value : {max(three, a - 100.0F), min(three, a), a * a - 9000.0F}) {
+      const Expr whole = cast(i32, value);
+      for (const Expr& made : {whole - 7, whole * 94 + 3, cast(i32, cast(u16, whole)),
+                               cast(i32, cast(u8, whole)), cast(i32, cast(i16, whole)) - 1}) {
+        const Graph graph(compute("y", {p}, made));
+        const TensorValues expected = interpret_graph(graph, arguments, {});
+        const LoopNest nest = run_pipeline(graph, target_).nest;
+        const TensorValues got = run_by_jit(nest, arguments, 0, target_);
+        EXPECT_EQ(first_difference(expected.at("y"), got.at("y")), std::nullopt) << to_string(nest);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, DerivedBytes,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4",
                                          "x86-64-v4-avx512_zen4"));
