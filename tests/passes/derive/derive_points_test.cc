@@ -14,26 +14,26 @@
 namespace emulsion {
 namespace {
 
-std::string text_of(const std::string& lines) {
+std::string derived_of(const std::string& lines) {
   return derived(parse_graph("emulsion graph 1\n" + lines + "output y\n"),
                  target_of("x86-64-v4", 1));
 }
 
 TEST(DerivePoints, AxesThatAreOneInMemoryAreOneLoop) {
   const std::string text =
-      text_of("input x: f32[50, 7, 7]\ny[i: 50, j: 7, k: 7] = x[i, j, k] * 2f\n");
+      derived_of("input x: f32[50, 7, 7]\ny[i: 50, j: 7, k: 7] = x[i, j, k] * 2f\n");
   EXPECT_TRUE(has(text, "fuse(j, k, ")) << text;
 }
 
 TEST(DerivePoints, FewElementsThatAreReadInAnyOrderAreOneVector) {
-  const std::string text = text_of(
+  const std::string text = derived_of(
       "input x: f32[50, 4, 3]\ninput s: f32[4]\n"
       "y[i: 50, j: 4, k: 3] = x[i, j, k] * s[j]\n");
   EXPECT_TRUE(has(text, "y.fuse(j, k, flat)\n") && has(text, "y.vectorize(flat)\n")) << text;
 }
 
 TEST(DerivePoints, LongRowsAreAsTheyAre) {
-  const std::string text = text_of(
+  const std::string text = derived_of(
       "input x: f32[50, 40, 30]\ninput s: f32[40]\n"
       "y[i: 50, j: 40, k: 30] = x[i, j, k] * s[j]\n");
   EXPECT_FALSE(has(text, "fuse")) << text;
@@ -53,6 +53,9 @@ TEST(DerivePoints, ShortRowsAreAsTheyAreWhereThereMayBeFewOfThem) {
   EXPECT_TRUE(has(text, "y_few.split(k, k, lane, 16, predicate)\n")) << text;
   EXPECT_TRUE(has(text, "y_long.fuse(j, k, flat)\n")) << text;
   EXPECT_FALSE(has(text_of("R", "40"), "alternative")) << "always as many";
+  const std::string alone =
+      derived_of("size R\ninput x: f32[R, 7]\ninput w: f32[7]\ny[j: R, k: 7] = x[j, k] * w[k]\n");
+  EXPECT_TRUE(has(alone, "fuse(j, k, flat)") && !has(alone, "alternative")) << alone;
   for (const char* const level : kLevels) {
     const Graph graph = parse_graph(
         "emulsion graph 1\nsize R\ninput x: f32[3, R, 7]\ninput w: f32[3, 7]\n"
