@@ -277,6 +277,17 @@ bool threads_share_rows(const Op& op, const Target& target) {
   return op.reduction_axes.front().extent().is_constant() && parts_of_rows(op, target);
 }
 
+namespace {
+
+bool is_partitioned(const StageSchedule& stage, const Axis& loop) {
+  const std::vector<Directive>& all = stage.directives();
+  return std::any_of(all.begin(), all.end(), [&](const Directive& d) {
+    return d.kind == DirectiveKind::partition && d.axes[0] == loop.name();
+  });
+}
+
+}  // namespace
+
 void derive_rows_in_parts(const Op& op, const PartSizes& sizes, const Target& target,
                           Schedule* schedule) {
   const Axis& last = op.axes.back();
@@ -314,7 +325,9 @@ void derive_rows_in_parts(const Op& op, const PartSizes& sizes, const Target& ta
   }
   parts.reorder_storage(order).parallel(made.block);
   // Not by the parts, of which the last one would be computed behind the others.
-  if (made.uneven) (*schedule)[walk].partition(*made.uneven);
+  if (made.uneven && !is_partitioned((*schedule)[walk], *made.uneven)) {
+    (*schedule)[walk].partition(*made.uneven);
+  }
   vectorize_columns(&(*schedule)[op.name]);
 }
 

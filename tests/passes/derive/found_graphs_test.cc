@@ -327,5 +327,13 @@ TEST(FoundGraphs, WaysOfARowWithAnAxisOfOneStep) {
   }
 }
 
+// Parts of rows of five columns of which neither a part nor a step of a part divides the rows.
+TEST(FoundGraphs, UnevenPartsOfRowsOfFewColumns) {
+  const Graph graph = graph_of(
+      "input x: u16[194241, 5]\ninput w: u16[]\n"
+      "y[j: 5] = sum(i: 194241) f32(x[i, j]) - f32(w[])\noutput y\n");
+  for (const int cores : {2, 8}) expect_lowers(graph, cores);
+}
+
 }  // namespace
 }  // namespace emulsion
