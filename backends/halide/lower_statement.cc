@@ -353,6 +353,30 @@ int least_masked_bits_to_store(const Halide::Target& target) {
   return target.has_feature(Halide::Target::AVX512_Skylake) ? 8 : kNoMasks;
 }
 
+// Choices by one condition for all lanes, under names and apart.
+class ChoicesApart : public hi::IRMutator {
+ public:
+  std::map<std::string, Halide::Expr> named;
+
+ private:
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::Call* op) override {
+    if (!op->is_intrinsic(hi::Call::if_then_else)) return hi::IRMutator::visit(op);
+    const std::string name = hi::unique_name("apart");
+    named[name] = op;
+    return hi::Variable::make(op->type, name);
+  }
+};
+
+// Halide's pass looks for bounds of all that has a name, and finds none of an index that lanes
+// choose inside of a choice: it ends with an error.
+Stmt with_small_allocations(const Stmt& statement) {
+  ChoicesApart apart;
+  const Stmt without = apart.mutate(statement);
+  return hi::substitute(apart.named, hi::bound_small_allocations(without));
+}
+
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
 // those that look for what an emitted nest never has (GPU loops, asynchronous producers, tuples,
 // tracing, prefetches of boxes).
@@ -393,7 +417,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::hoist_loop_invariant_if_statements(s);
   s = hi::inject_early_frees(s);
   s = hi::simplify_correlated_differences(s);
-  s = hi::bound_small_allocations(s);
+  s = with_small_allocations(s);
   s = keep_masked_sums(s);
   s = load_wrapped_vectors(s, least_bits, elements);
   s = load_whole_vectors(s, least_bits, elements);

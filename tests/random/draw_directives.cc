@@ -73,7 +73,7 @@ class MoveWriter {
         {7, &MoveWriter::compute_inline},
         {6, &MoveWriter::store_in},
         {6, &MoveWriter::store_in_output},
-        {12, &MoveWriter::window},
+        {16, &MoveWriter::window},
         {9, &MoveWriter::hoisted},
         {4, &MoveWriter::kept},
         {6, &MoveWriter::kept_whole},

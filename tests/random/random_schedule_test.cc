@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kBatches = 10;
 constexpr uint64_t kSeed = 20261121;
-constexpr int kSchedules = 340;
+constexpr int kSchedules = 360;
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 

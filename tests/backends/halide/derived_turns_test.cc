@@ -48,6 +48,18 @@ TEST_P(DerivedTurns, RowsThatDataRotate) {
   }
 }
 
+// Values with names, of which Halide looks for bounds.
+TEST_P(DerivedTurns, RowsThatRotateInsideOfWhatIsHeld) {
+  for (const DType type : {u8, i32, f32}) {
+    const Axis i("i", 3), j("j", kSize);
+    const Tensor x = input("x", type, {3, kSize}), d = input("d", i32, {});
+    for (const Expr& by : {Expr(1), Expr(d())}) {
+      const Expr turned = cast(f32, x(i, max(min((Expr(j) + by) % kSize, Expr(kSize) - 1), 0)));
+      expect_same(compute("y", {i, j}, max(min(turned, 71.0F), 1.0F)));
+    }
+  }
+}
+
 TEST_P(DerivedTurns, PicturesThatAreLarger) {
   for (const DType type : {u8, f32}) {
     for (const int64_t values : {1, 3, 4}) {
