@@ -9,6 +9,7 @@
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
