@@ -274,6 +274,8 @@ TEST(SummedColumns, WhatTheyAre) {
   EXPECT_EQ(columns_of(of_weighted(1000, 16)), "") << "many columns";
   EXPECT_EQ(columns_of(of_weighted(1000, 1)), "") << "no columns";
   EXPECT_EQ(columns_of(sum_of_columns(kRows, 3)), "") << "not summed";
+  EXPECT_EQ(columns_of(sum(input("x", f32, {1000, 3, 5}), {0, 1}, false, "s")), "")
+      << "in front of columns of the results";
   EXPECT_EQ(columns_of(relu(of_weighted(1000))), "") << "no sum";
 }
 
