@@ -115,7 +115,7 @@ std::string sum_whole_vectors(const Op& op, const std::vector<size_t>& columns, 
   return of_rows;
 }
 
-// Of the rows behind the last whole step alone it is asked which there are.
+// Only the last step, which may have fewer rows, asks which of them there are.
 void keep_in_registers(const Axis& rows, int64_t count, StageSchedule* stage) {
   if (!rows.extent().exact_quotient(count)) stage->partition(rows);
   stage->store_in(Memory::registers);
