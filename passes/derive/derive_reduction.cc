@@ -305,6 +305,7 @@ bool keeps_sums_in_registers(const Op& op, const Target& target) {
 }
 
 bool has_sums_in_vectors(const Op& op, const Target& target) {
+  if (sums_of_few_side_by_side(op, target)) return false;
   if (keeps_sums_in_registers(op, target) || strides_a_little(op)) return true;
   if (op.axes.empty()) return false;
   const Axis& last = op.axes.back();

@@ -140,6 +140,13 @@ Step step_of(const Expr& read, const std::string& axis) {
   return step;
 }
 
+bool keeps_neighbours(const Expr& read, const Expr& through, const AxisExtents& extents) {
+  return std::all_of(extents.begin(), extents.end(), [&](const auto& axis) {
+    return step_of(read, axis.first) != Step::neighbour ||
+           step_of(through, axis.first) != Step::elsewhere;
+  });
+}
+
 Step step_in_blocks(const Expr& read, const std::string& axis, int64_t lanes, AxisExtents extents) {
   const std::string lane = axis + ".lane";
   extents.emplace(lane, lanes);

@@ -42,7 +42,10 @@ bool is_affine(const Expr& read);
 // Where the elements of a read are for neighbours along an axis.
 enum class Step : uint8_t { none, neighbour, elsewhere };
 Step step_of(const Expr& read, const std::string& axis);
-// The same inside of blocks of `lanes` along the axis, whatever is between these: of several
+// Whether no vector of a read that was of neighbours is of others, where something else is read
+// through it.
+bool keeps_neighbours(const Expr& read, const Expr& through, const AxisExtents& extents);
+// As step_of(), inside of blocks of `lanes` along the axis, whatever is between these: of several
 // indices that together go from one element to the next, as of x[i / 4, i % 4], too.
 Step step_in_blocks(const Expr& read, const std::string& axis, int64_t lanes, AxisExtents extents);
 // Whether each element is one of a few neighbours that a whole vector reads, m[i / 4], in such

@@ -15,6 +15,7 @@
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/read_sources.h"
+#include "passes/derive/values_in_points.h"
 #include "passes/fuse/fused_group.h"
 
 namespace emulsion {
@@ -97,9 +98,14 @@ class SourceFinder {
         continue;  // those who read that are among the readers
       }
       if (reader.reads_many) return;
-      if (!suits(reader, move)) return consider_view(move);
+      if (!suits(reader, move)) {
+        consider_view(move);
+        return;
+      }
       for (const Expr& read : reads_in(reader.body, move.op)) {
-        if (size_of(composed(read, move, reader.extents)).nodes > kMostOperations) return;
+        const Expr through = composed(read, move, reader.extents);
+        if (!is_affine(through) && consider_view(move)) return;
+        if (size_of(through).nodes > kMostOperations) return;
       }
     }
     take(move, in_a_row);
@@ -107,16 +113,17 @@ class SourceFinder {
 
   // A reshape of an argument is an argument to all that read it, which lies in the same memory:
   // their loops are what they would be, were it stored.
-  void consider_view(const Source& move) {
+  bool consider_view(const Source& move) {
     const OpPtr& operand = move.op->body->tensor;
-    if (operand->kind != OpKind::input || !is_view(*move.op)) return;
+    if (operand->kind != OpKind::input || !is_view(*move.op)) return false;
     for (const size_t at : readers_[move.op]) {
-      if (all_[at].tiles || inlined_.count(all_[at].op) > 0) return;
+      if (all_[at].tiles || inlined_.count(all_[at].op) > 0) return false;
     }
-    if (wanted_ && !wanted_(*move.op)) return;
+    if (wanted_ && !wanted_(*move.op)) return false;
     views_.insert(move.op);
     inlined_.insert(move.op);
     moves_.insert(move.op->name);
+    return true;
   }
 
   void take(const Source& source, int in_a_row) {
@@ -180,7 +187,8 @@ class SourceFinder {
     if (only == nullptr || size_of(value.written->body).nodes > kMostOperations) return;
     const bool suits = only->op->combiner != Combiner::none
                            ? is_elementwise && suits_sum(*only, value)
-                           : suits_value(*only, value, is_elementwise);
+                           : !only->beside_sums && !only->reads_many &&
+                                 suits_value(points_of(*only), value, is_elementwise, target_);
     if (suits) take(value, in_a_row);
   }
 
@@ -195,76 +203,12 @@ class SourceFinder {
     if (!has_no_more_steps(reader.extents, value.op->shape)) return false;
     const std::vector<Expr> through = reads_in(composed(reads[0], value, reader.extents));
     return std::all_of(through.begin(), through.end(), [&](const Expr& one) {
-      return is_affine(one) && keeps_neighbours(reader, reads[0], one);
+      return is_affine(one) && keeps_neighbours(reads[0], one, reader.extents);
     });
   }
 
-  bool suits_value(const Reader& reader, const Source& value, bool is_elementwise) const {
-    if (reader.beside_sums || reader.reads_many) return false;
-    const std::vector<Expr> reads = reads_in(reader.body, value.op);
-    if (reads.size() != 1 || is_fusable(*value.op, *reader.op)) return false;
-    const Expr& read = reads[0];
-    const std::vector<Expr> through = reads_in(composed(read, value, reader.extents));
-    const auto by_data = [](const Expr& one) {
-      return std::any_of(one->args.begin(), one->args.end(), reads_data);
-    };
-    if (std::any_of(through.begin(), through.end(), by_data)) return false;
-    if (has_borders_in(reader) && (is_elementwise || !has_borders(*value.written))) {
-      return suits_choice(reader, value, read, through);
-    }
-    if (!is_elementwise) return false;
-    if (!has_no_more_steps(reader.extents, value.op->shape) || crosses_often(reader, through)) {
-      return false;
-    }
-    return std::all_of(through.begin(), through.end(), [&](const Expr& one) {
-      return is_affine(one) ? keeps_neighbours(reader, read, one) : suits_in_blocks(reader, one);
-    });
-  }
-
-  // Whether vectors would take their elements across several operands: of the value they take them
-  // across one.
-  bool crosses_often(const Reader& reader, const std::vector<Expr>& reads) const {
-    const Op& op = *reader.op;
-    if (op.axes.empty()) return false;
-    const std::string& along = op.axes[vector_axis(op, target_)].name();
-    return std::count_if(reads.begin(), reads.end(), [&](const Expr& read) {
-             return is_affine(read) && step_of(read, along) == Step::elsewhere;
-           }) > 1;
-  }
-
-  // Whether fuse_epilogues() could have taken it, and was not to: an elementwise operation reads
-  // it, not a move, and all of it at its own axes.
-  static bool is_fusable(const Op& value, const Op& reader) {
-    return classify(reader) == OpClass::elementwise && reads_at_own_place(value, reader);
-  }
-
-  // Whether it chooses by place, as concat does.
-  static bool has_borders_in(const Reader& reader) {
-    return !reader.is_member && reader.op->combiner == Combiner::none &&
-           chooses_by_place(reader.body, Choice::of_values);
-  }
-
-  // Where loops are cut at the borders, a value is computed where it is chosen, and nowhere else.
-  bool suits_choice(const Reader& reader, const Source& value, const Expr& read,
-                    const std::vector<Expr>& through) const {
-    const Expr there = without_clamped_indices(read);
-    Op chooses = *reader.op;
-    chooses.body = with_composed_reads(reader.body, value, reader.extents);
-    const bool as_stored = has_vectors_of(reader, *value.written, there);
-    return is_affine(there) && !why_not_cut(chooses, target_) &&
-           std::all_of(through.begin(), through.end(), [&](const Expr& one) {
-             const Expr plain = without_clamped_indices(one);
-             return is_affine(plain) && (as_stored || keeps_neighbours(reader, there, plain));
-           });
-  }
-
-  // Whether vectors of the reader are of a value what its own would be, which take every second
-  // element of what it reads, or whatever it takes.
-  bool has_vectors_of(const Reader& reader, const Op& value, const Expr& there) const {
-    if (reader.op->axes.empty()) return false;
-    const Axis& along = reader.op->axes[vector_axis(*reader.op, target_)];
-    return !is_move(value) && vector_axis(value, target_) + 1 == value.axes.size() &&
-           step_of(there, along.name()) == Step::neighbour;
+  static PointsReader points_of(const Reader& reader) {
+    return {*reader.op, reader.body, reader.extents, reader.is_member};
   }
 
   void compose(const Source& move, Reader* reader) const {
@@ -286,13 +230,16 @@ class SourceFinder {
              (!reads(c.b, *move.op) || suits_columns(reader, composed(c.b, move, reader.extents)));
     }
     const std::vector<Expr> all = reads_in(reader.body, move.op);
-    const bool has_borders = has_borders_in(reader);
+    const PointsReader points = points_of(reader);
+    const bool has_borders = chooses_values(points);
     if (suits_pixels(reader, move)) return true;
     return std::all_of(all.begin(), all.end(), [&](const Expr& read) {
       const Expr through = composed(read, move, reader.extents);
-      if (has_borders && suits_choice(reader, move, read, {through})) return true;
-      if (!is_affine(through)) return suits_in_blocks(reader, through);
-      return keeps_neighbours(reader, read, through) ||
+      if (has_borders && suits_choice(points, move, read, {through}, target_)) return true;
+      if (!is_affine(through)) {
+        return !reader.beside_sums && suits_in_blocks(points, through, target_);
+      }
+      return keeps_neighbours(read, through, reader.extents) ||
              (all.size() == 1 && suits_across(reader, *move.op, read, through));
     });
   }
@@ -327,14 +274,6 @@ class SourceFinder {
            last.extent().as_constant().value_or(0) >= kLongSum;
   }
 
-  // No vector that was of neighbours is of others.
-  static bool keeps_neighbours(const Reader& reader, const Expr& read, const Expr& through) {
-    return std::all_of(reader.extents.begin(), reader.extents.end(), [&](const auto& axis) {
-      return step_of(read, axis.first) != Step::neighbour ||
-             step_of(through, axis.first) != Step::elsewhere;
-    });
-  }
-
   // A transpose: whoever makes vectors of rows takes columns, the move or its reader.
   bool suits_across(const Reader& reader, const Op& move, const Expr& read,
                     const Expr& through) const {
@@ -356,18 +295,6 @@ class SourceFinder {
       return !of.empty() && last->name == of.back().name();
     };
     return op.combiner == Combiner::none || is_last_of(op.axes) || is_last_of(op.reduction_axes);
-  }
-
-  // A reshape to rows of another length: vectors that lie in one row here and there.
-  bool suits_in_blocks(const Reader& reader, const Expr& through) const {
-    const Op& op = *reader.op;
-    if (op.combiner != Combiner::none || reader.beside_sums || op.axes.empty()) return false;
-    const Axis& along = op.axes[vector_axis(op, target_)];
-    const int64_t lanes = value_lanes(op, target_);
-    if (step_of(through, along.name()) != Step::elsewhere) return true;  // whatever rows do
-    return along.extent().exact_quotient(lanes) &&
-           (step_in_blocks(through, along.name(), lanes, reader.extents) != Step::elsewhere ||
-            repeats_in_blocks(through, along.name(), lanes, reader.extents));
   }
 
   // A pixel shuffle: what the lanes of vectors through pixels and their values read lies near, and

@@ -53,6 +53,22 @@ bool has_vectors_across(const RowGroup& group) {
                      });
 }
 
+// Whether there is something to compute while the memory of the output is waited for.
+bool computes_series(const RowGroup& group) {
+  return std::any_of(group.members.begin() + 1, group.members.end(),
+                     [](const RowGroup::Member& member) {
+                       return !member.is_inline && member.whole_rows && takes_series(*member.op);
+                     });
+}
+
+// Whether some rows at a time leave none over, or a call says how many rows there are. Else the
+// last few are computed with some that were computed before, which nothing that waits in the
+// output's memory can be.
+bool may_be_tiles(const RowGroup& group) {
+  const Extent& rows = group.reader().shape[group.axes().back()];
+  return !rows.is_constant() || rows.exact_quotient(kRowsAtATime).has_value();
+}
+
 constexpr int64_t kVectorsAtATime = 24;
 
 // The vectors of a row in which more is done than sums, and across which no vectors lie (softmax);
@@ -132,7 +148,9 @@ bool may_be_in_output_memory(const RowGroup& group, const Target& target) {
   if (group.is_merged || group.is_across_steps() || is_one_in_a_row(reader, group.axes())) {
     return false;
   }
-  return vectors_along(group, target).value_or(1) > 1 &&
+  if (sums_of(group.reader()) != nullptr) return false;
+  if (has_vectors_across(group) && !(computes_series(group) && may_be_tiles(group))) return false;
+  return points_of_row(group).value_or(1) > target.vector_lanes(group.reader().dtype) &&
          reader.shape.back().exact_quotient(value_lanes(reader, target)).has_value();
 }
 

@@ -12,6 +12,7 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/read_sources.h"
+#include "passes/derive/values_in_points.h"
 #include "passes/fuse/fused_group.h"
 
 namespace emulsion {
@@ -46,12 +47,12 @@ class ValueFinder {
     if (reading == nullptr) return;  // an output
     const std::vector<const Op*> readers = in_their_place(*reading, computed_in_);
     if (readers.size() > 1 && !is_as_a_load(*value.written)) return;
-    if (std::none_of(readers.begin(), readers.end(), [](const Op* op) { return is_sum(*op); })) {
-      return;
-    }
+    const bool has_sums =
+        std::any_of(readers.begin(), readers.end(), [](const Op* op) { return is_sum(*op); });
+    if (!has_sums && readers.size() > 1) return;
     std::vector<OpPtr> computes;
     for (const Op* reader : readers) {
-      computes.push_back(with_value(*reader, value));
+      computes.push_back(with_value(*reader, value, has_sums));
       if (computes.back() == nullptr) return;
     }
     if (wanted_ && !wanted_(*value.op)) return;
@@ -100,8 +101,9 @@ class ValueFinder {
            (!sums.axes.empty() && sums.axes.back().extent().as_constant().value_or(0) > 1);
   }
 
-  // What a reader computes then; null where it cannot, or would be slower.
-  OpPtr with_value(const Op& reader, const Source& value) const {
+  // What a reader computes then; null where it cannot, or would be slower. `beside_sums`: some sum
+  // computes the value.
+  OpPtr with_value(const Op& reader, const Source& value, bool beside_sums) const {
     constexpr int64_t kMostOperations = 100;
     if (done_.count(&reader) > 0) return nullptr;
     const auto so_far = found_.readers.find(&reader);
@@ -111,14 +113,19 @@ class ValueFinder {
     const OpPtr now = so_far == found_.readers.end() ? written_out(reader, {}) : so_far->second;
     const std::vector<Expr> reads = reads_in(now->body, value.op);
     if (reads.empty()) return nullptr;
-    const bool one_place =
-        std::all_of(reads.begin(), reads.end(), [&](const Expr& e) { return equal(e, reads[0]); });
-    if (!one_place || !is_affine(reads[0])) return nullptr;
     auto made = std::make_shared<Op>(*now);
     const AxisExtents extents = extents_of(*now);
     made->body = with_composed_reads(now->body, value, extents);
     if (size_of(made->body).nodes > kMostOperations) return nullptr;
-    if (!is_sum(reader)) return is_at_own_place(*now, value, reads[0]) ? made : nullptr;
+    if (!is_sum(reader) && !(beside_sums && is_at_own_place(*now, value, reads[0]))) {
+      // A group with one has loops for it (derive_series.h).
+      if (reader.kind == OpKind::fused && takes_series(reader)) return nullptr;
+      return suits_value({*now, now->body, extents}, value, true, target_) ? made : nullptr;
+    }
+    const bool one_place =
+        std::all_of(reads.begin(), reads.end(), [&](const Expr& e) { return equal(e, reads[0]); });
+    if (!one_place || !is_affine(reads[0])) return nullptr;
+    if (!is_sum(reader)) return made;
     if (!has_no_more_steps(extents, value.op->shape)) return nullptr;
     if (loses_threads(reader, *value.written)) return nullptr;
     if (takes_series(*value.written) && !has_vectors(reader)) return nullptr;
@@ -136,14 +143,6 @@ class ValueFinder {
       if (!is_axis && reader.axes[i].extent() != Extent(1)) return false;
     }
     return true;
-  }
-
-  // No vector that was of neighbours is of others.
-  static bool keeps_neighbours(const Expr& read, const Expr& through, const AxisExtents& extents) {
-    return std::all_of(extents.begin(), extents.end(), [&](const auto& axis) {
-      return step_of(read, axis.first) != Step::neighbour ||
-             step_of(through, axis.first) != Step::elsewhere;
-    });
   }
 
   const Graph& grouped_;

@@ -8,6 +8,9 @@
 //     ->  s[c] = sum over n of (x[n, c] - mean[c]) * ..;  y[n, c] = (x[n, c] - mean[c]) * scale[c]
 //
 // One that others read too is computed by each of them, where that takes no longer than to load it.
+// One that no sum reads is computed where its only reader reads it, elsewhere than at its own axes
+// (values_in_points.h): read_through() leaves those that are made of sums, for they may be in loops
+// of these.
 // Sums of a whole tensor are read_through()'s. Private to passes/derive/.
 
 #include <functional>

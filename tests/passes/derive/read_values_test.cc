@@ -185,6 +185,15 @@ TEST(ReadValues, TheLedgerSaysSo) {
             "moves read through, a -> r: fused\nmoves read through, r -> y: fused\n");
 }
 
+// What a sum needs as well is stored; what is made of it alone is not.
+TEST(ReadValues, OfWhatIsNeededElsewhere) {
+  const Tensor e = exp(x(), "e");
+  const Graph graph({reshape(relu(e, "a"), {96, 16}, "y"), sum(e, {1}, false, "s")});
+  const Names names = stored(graph);
+  EXPECT_EQ(names.count("a"), 0U);
+  EXPECT_EQ(names.count("e"), 1U);
+}
+
 // --- what stays stored ---------------------------------------------------------------------------
 
 TEST(ReadValues, NotOfSeveralReaders) {
@@ -246,12 +255,6 @@ TEST(ReadValues, NotTheEndOfRows) {
 TEST(ReadValues, NotWhatIsComputedWithASumOfItsRow) {
   const Tensor rows = x(), centred = sub(rows, mean(rows, {1}, true, "mean"), "a");
   EXPECT_EQ(stored(Graph(transpose(centred, {1, 0}, "y"))).count("a"), 1U);
-}
-
-TEST(ReadValues, NotAsTheOnlyOneOfWhatIsNeededElsewhere) {
-  const Tensor e = exp(x(), "e");
-  const Graph graph({reshape(relu(e, "a"), {96, 16}, "y"), sum(e, {1}, false, "s")});
-  EXPECT_EQ(stored(graph).count("a"), 1U);
 }
 
 // A transpose that would be read across the vectors of a reshape is stored in place of the value.

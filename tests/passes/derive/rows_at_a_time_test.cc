@@ -223,6 +223,39 @@ TEST(RowsAtATime, VectorsAcrossRowsOfWhatThereIsOnceInEach) {
   }
 }
 
+// With one quotient for each row, and what is computed of each element before.
+Graph shares_of_rows(const Extent& rows, bool has_series) {
+  const Axis row("i", rows), column("k", 64), r("r", 64);
+  const Tensor x = input("x", f32, {rows, 64});
+  const Expr element = x(row, column);
+  const Tensor e = compute("e", {row, column}, has_series ? exp(element) : element * element);
+  const Tensor s = compute("s", {row}, sum(r, e(row, r)));
+  const Tensor share = compute("share", {row}, 1.0F / s(row));
+  return Graph(compute("y", {row, column}, e(row, column) * share(row)));
+}
+
+// While exponentials are computed, the output's memory comes to the cache.
+TEST(RowsAtATime, ASeriesWaitsInTheOutputBesideVectorsAcrossRows) {
+  constexpr char kInOutput[] = "e.store_in_output(y)\n";
+  const auto text_of = [](const Extent& rows, bool has_series) {
+    return derived(shares_of_rows(rows, has_series), target_of("x86-64-v3", 1));
+  };
+  EXPECT_TRUE(has(text_of(512, true), kInOutput)) << text_of(512, true);
+  EXPECT_TRUE(has(text_of(512, true), "share.vectorize("));
+  EXPECT_TRUE(has(text_of(kSize, true), kInOutput));
+  EXPECT_FALSE(has(text_of(512, false), kInOutput)) << "nothing to compute meanwhile";
+  EXPECT_FALSE(has(text_of(521, true), kInOutput)) << "the last rows start earlier";
+  for (const char* level : kLevels) {
+    for (const Extent& rows : {Extent(64), Extent(5), Extent(521), kSize}) {
+      for (const bool has_series : {false, true}) {
+        EXPECT_TRUE(
+            derives(shares_of_rows(rows, has_series), target_of(level, 2), {0, 1, 5, 33}, 1e-5))
+            << level << rows.to_string();
+      }
+    }
+  }
+}
+
 // The mean of each picture, of a run-time size or not: all that is stored of it.
 Graph means(const Extent& channels, const Extent& width) {
   return Graph(mean(input("x", f32, {2, channels, 3, width}), {2, 3}, false, "y"));

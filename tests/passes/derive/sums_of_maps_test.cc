@@ -127,6 +127,18 @@ TEST(SumsOfFewSideBySide, RowsFirst) {
   EXPECT_TRUE(has(schedule({4, 9, 10, 8, 2}, {1, 2, 4}), "s.rfactor(r4, s_rows)\n"));
 }
 
+// What each column is less by has vectors of columns, which do not decide.
+TEST(SumsOfFewSideBySide, OfWhatIsCentredToo) {
+  const Axis n("n", kPictures), p("p", 1760), c("c", 8), k("k", 4);
+  const Tensor x = input("x", f32, {kPictures, 1760, 8, 4}), m = input("m", f32, {kPictures, 8});
+  const Expr centred = x(n, p, c, k) - m(n, c);
+  const Tensor s = compute("s", {n, c}, sum({p, k}, centred * centred));
+  for (const char* level : {"x86-64-v3,cores=2", "x86-64-v4,cores=2"}) {
+    const std::string text = to_string(derive_schedule(Graph(s), Target::parse(level)));
+    EXPECT_TRUE(has(text, "s_rows.fuse(c, k, flat)\n")) << text;
+  }
+}
+
 TEST(SumsOfFewSideBySide, NotOfOthers) {
   const auto is_one = [](const Tensor& y) {
     return sums_of_few_side_by_side(*Graph(y).ops().back(), kV3);
