@@ -42,6 +42,9 @@ void derive_as_they_are(const Op& group, const Target& target, Schedule* schedul
   if (const std::optional<MergedAxes> few = merge_few_elements(*whole, target)) {
     return derive_merged(*few, result, target, schedule);
   }
+  if (const std::optional<MergedAxes> planes = merge_rows_of_planes(*whole, target)) {
+    return derive_merged(*planes, result, target, schedule);
+  }
   if (const std::optional<MergedAxes> rows = merge_short_rows(*whole, target)) {
     return derive_short_rows(*rows, *whole, result, target, schedule);
   }

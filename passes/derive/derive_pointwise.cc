@@ -39,6 +39,30 @@ bool masks_what_is_between(const Op& op, const Target& target) {
   return !lacks_masks(op, target) && steps_a_little(op, op.axes.back());
 }
 
+// How many vectors of each plane are computed one after another. Where planes do not start at lines
+// of the cache, vectors as long as lines lie across two of them each. The processor joins what
+// follows in one line; what it stores by turns of several planes takes two accesses each.
+int64_t vectors_of_plane(const Op& plane, const Axis& planes) {
+  constexpr int64_t kMost = 8, kMostOfAll = 24;
+  constexpr int64_t kMostOperations = 64;  // of more the registers hold one vector of each plane
+  if (size_of(plane.body).nodes > kMostOperations) return 1;
+  int64_t vectors = kMost;
+  while (vectors * planes.extent().as_constant().value_or(kMostOfAll) > kMostOfAll) vectors /= 2;
+  return std::max<int64_t>(vectors, 1);
+}
+
+// The same of rows of a known length: fewer where the last ones would be computed twice.
+int64_t vectors_of_plane(const Op& plane, const Axis& planes, int64_t length, int64_t lanes) {
+  constexpr int64_t kFew = 16;  // one in so many
+  int64_t vectors = vectors_of_plane(plane, planes);
+  for (; vectors > 1; vectors /= 2) {
+    const int64_t block = vectors * lanes;
+    const int64_t again = (length + block - 1) / block * block - length;
+    if (length >= block && again * kFew <= length) break;
+  }
+  return vectors;
+}
+
 constexpr int64_t kBlockOfRow = 8192;
 // Of blocks the last of which starts earlier, so that little is computed twice.
 constexpr int64_t kShiftedBlock = 4096;
@@ -122,7 +146,7 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
 
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows, bool fills_vector, const std::optional<Axis>& planes,
-                      bool is_cut) {
+                      bool is_cut, bool fills_block) {
   const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
   const std::optional<Axis> inside = pixels ? std::optional(pixels->colour) : planes;
   const int64_t whole = steps_of_whole(op, target);
@@ -134,6 +158,22 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
     stage->split(along, along, pixel, whole, is_exact ? Tail::automatic : Tail::shift_inwards);
     stage->fuse(pixel, pixels->colour, lane).vectorize(lane);
     return;
+  }
+  if (planes && !pixels &&
+      (fills_block || may_shift || (is_exact && along.extent().is_constant()))) {
+    const int64_t vectors =
+        fills_block ? vectors_of_plane(op, *planes)
+                    : vectors_of_plane(op, *planes, along.extent().constant_term(), whole);
+    const int64_t block = vectors * whole;
+    const bool ends = along.extent().exact_quotient(block).has_value();
+    if (vectors > 1 && (ends || fills_block || may_shift)) {
+      stage->split(along, along, lane, block, ends ? Tail::automatic : Tail::shift_inwards)
+          .reorder({lane, *planes})
+          .vectorize(lane, whole)
+          .unroll(lane)
+          .unroll(*planes);
+      return;
+    }
   }
   if (fills_vector) {
     stage->split(along, along, lane, whole, Tail::shift_inwards).vectorize(lane);
@@ -183,10 +223,11 @@ void vectorize_parts(const Op& op, const Axis& along, int64_t parts, const Targe
 
 // What is known of the run-time sizes, or wanted.
 struct PointLoops {
-  bool threads;             // share them
-  bool fills_vector;        // a row is as long as a vector or longer
-  bool fills_tile = false;  // there is a transposed tile
-  bool is_short = false;    // a row is shorter than a vector
+  bool threads;              // share them
+  bool fills_vector;         // a row is as long as a vector or longer
+  bool fills_tile = false;   // there is a transposed tile
+  bool is_short = false;     // a row is shorter than a vector
+  bool fills_block = false;  // a row is as long as several vectors of each plane
 };
 
 struct Points {
@@ -284,7 +325,7 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
     stage.vectorize(along, lanes_without_masks(op, target), Tail::predicate);
   } else {
     vectorize_points(op, along, target, &stage, true, wanted.fills_vector && !is_in_blocks,
-                     points.planes);
+                     points.planes, false, wanted.fills_block && !is_in_blocks);
   }
   std::vector<Axis> loops = loops_to_share(op, borders, target);
   if (tile && tile->lanes == 0 && loops.size() > tile->across + 1) {  // the others are inside
@@ -309,7 +350,13 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
 constexpr int64_t kRowsOfTask = 4;
 
 // What a condition says of the rows.
-enum class Length : uint8_t { any, vector_or_more, less_than_a_vector, tile_or_more };
+enum class Length : uint8_t {
+  any,
+  vector_or_more,
+  block_or_more,
+  less_than_a_vector,
+  tile_or_more
+};
 
 // Where threads share rows of a run-time number that may be short: the condition under which there
 // are enough tasks of several. Undefined where all that is worth the threads has so many rows.
@@ -348,13 +395,24 @@ int64_t block_along_row(const Points& points, const Target& target) {
   return has_blocks ? block_of_repeats(op, target) : 0;
 }
 
+// The steps of a row of a run-time length for which each plane has several vectors; 0 where they
+// have one.
+int64_t block_of_planes(const Points& points, const Target& target) {
+  const int64_t vectors = vectors_of_plane(points.op, *points.planes);
+  const int64_t lanes = value_lanes(points.op, target);
+  const bool is_apart = match_pixels(points.op, lanes).has_value();
+  return is_apart || vectors == 1 ? 0 : vectors * steps_of_whole(points.op, target);
+}
+
 // The loops where a condition over run-time sizes holds.
 void derive_where(const Expr& condition, const Points& points, const Target& target, Length length,
                   StageSchedule* stage) {
   const Op& op = points.op;
-  const bool fills_vector = length == Length::vector_or_more;
+  const bool fills_block = length == Length::block_or_more;
+  const bool fills_vector = length == Length::vector_or_more || fills_block;
   const bool fills_tile = length == Length::tile_or_more;
-  const PointLoops alone{false, fills_vector, fills_tile, length == Length::less_than_a_vector};
+  const PointLoops alone{false, fills_vector, fills_tile, length == Length::less_than_a_vector,
+                         fills_block};
   PointLoops shared_by_threads = alone;
   shared_by_threads.threads = true;
   const std::optional<Expr> enough = wakes_threads(op, target)
@@ -418,6 +476,15 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
     stage->specialize(where(*enough));
     if (const auto shared = derive_points(points, target, {true, false}, stage)) {
       stage->parallel(*shared);
+    }
+  }
+  if (const int64_t block = fills && points.planes ? block_of_planes(points, target) : 0) {
+    const Expr holds = where(length >= int_constant(block));
+    if (in_blocks) {
+      stage->specialize(holds);
+      derive_points(points, target, {false, true, false, false, true}, stage);
+    } else {
+      derive_where(holds, points, target, Length::block_or_more, stage);
     }
   }
   for (const bool filled : {true, false}) {

@@ -204,11 +204,13 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target);
 bool needs_what_it_lacks(const Op& op, const Target& target);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
-// many steps as a vector, or more. `planes`: the loop inside of it, of one vector for each plane.
-// `is_cut`: a vector that needs masks is in a loop of its own.
+// many steps as a vector, or more. `planes`: the loop inside of it, of a few vectors for each
+// plane. `is_cut`: a vector that needs masks is in a loop of its own. `fills_block`: it is known to
+// have as many steps as those vectors of a plane, or more.
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows = true, bool fills_vector = false,
-                      const std::optional<Axis>& planes = std::nullopt, bool is_cut = false);
+                      const std::optional<Axis>& planes = std::nullopt, bool is_cut = false,
+                      bool fills_block = false);
 // The most values of a pixel (match_pixels).
 inline constexpr int64_t kMostValuesOfPixel = 3;
 // The operation with rows of so many.

@@ -35,23 +35,30 @@ std::optional<Extent> distance_from(const Expr& index, const Axis& axis) {
   return place && place->coefficients == alone ? std::optional(place->offset) : std::nullopt;
 }
 
-// Whether the last indices of a read are these axes, or so many steps behind the outermost of them,
-// and nothing lies between their elements.
-bool walks(const Expr& read, const Axes& axes) {
+// The first of the indices of a read that are these axes, or so many steps behind the outermost of
+// them, where nothing lies between their elements but what the indices behind them say.
+std::optional<size_t> place_in(const Expr& read, const Axes& axes) {
   const size_t rank = read->args.size();
-  if (rank < axes.size()) return false;
-  for (size_t i = 0; i < rank; ++i) {
-    const Expr& index = read->args[i];
-    if (i + axes.size() < rank) {
-      if (mentions_any(index, axes)) return false;
+  size_t first = 0;
+  while (first < rank && !mentions_any(read->args[first], axes)) ++first;
+  if (first + axes.size() > rank) return std::nullopt;
+  for (size_t i = first; i < rank; ++i) {
+    const size_t at = i - first;
+    if (at >= axes.size()) {
+      if (mentions_any(read->args[i], axes)) return std::nullopt;
       continue;
     }
-    const size_t at = i + axes.size() - rank;
-    const std::optional<Extent> distance = distance_from(index, axes[at]);
-    if (!distance || (at > 0 && *distance != Extent(0))) return false;
-    if (at > 0 && read->tensor->shape[i] != axes[at].extent()) return false;
+    const std::optional<Extent> distance = distance_from(read->args[i], axes[at]);
+    if (!distance || (at > 0 && *distance != Extent(0))) return std::nullopt;
+    if (at > 0 && read->tensor->shape[i] != axes[at].extent()) return std::nullopt;
   }
-  return true;
+  return first;
+}
+
+// Whether they are the last indices.
+bool walks(const Expr& read, const Axes& axes) {
+  const std::optional<size_t> first = place_in(read, axes);
+  return first && *first + axes.size() == read->args.size();
 }
 
 // Whether every read walks the axes or has nothing to do with them, and nothing else has.
@@ -60,6 +67,15 @@ bool all_walk(const Expr& body, const Axes& axes) {
   if (body->op == ExprOp::axis) return !mentions_any(body, axes);
   return std::all_of(body->args.begin(), body->args.end(),
                      [&](const Expr& arg) { return all_walk(arg, axes); });
+}
+
+// Whether every read has them one behind the other, or nothing to do with them, and nothing else
+// has.
+bool all_pass(const Expr& body, const Axes& axes) {
+  if (body->op == ExprOp::read) return !mentions_any(body, axes) || place_in(body, axes);
+  if (body->op == ExprOp::axis) return !mentions_any(body, axes);
+  return std::all_of(body->args.begin(), body->args.end(),
+                     [&](const Expr& arg) { return all_pass(arg, axes); });
 }
 
 Axes last_of(const Axes& axes, size_t count) {
@@ -108,14 +124,18 @@ Extent product_of(const Axes& axes) {
   return product;
 }
 
-// A tensor with one axis in the place of its last ones.
-OpPtr merged_tensor(const Op& op, size_t count, const Extent& extent) {
+// A tensor with one axis in the place of `count` of its axes.
+OpPtr merged_tensor(const Op& op, size_t first, size_t count) {
   auto tensor = std::make_shared<Op>();
   tensor->kind = OpKind::input;
   tensor->name = op.name;
   tensor->dtype = op.dtype;
-  tensor->shape.assign(op.shape.begin(), op.shape.end() - static_cast<std::ptrdiff_t>(count));
-  tensor->shape.push_back(extent);
+  Extent extent = 1;
+  for (size_t i = first; i < first + count; ++i) extent = extent * op.shape[i];
+  for (size_t i = 0; i < op.shape.size(); ++i) {
+    if (i < first || i >= first + count) tensor->shape.push_back(op.shape[i]);
+    if (i == first) tensor->shape.push_back(extent);
+  }
   return tensor;
 }
 
@@ -132,19 +152,23 @@ Expr over_merged(const Expr& read, const Axes& axes, const Axis& merged) {
   });
 }
 
-Expr merged_body(const Expr& body, const Axes& axes, const Axis& merged) {
+// `may_have_more`: a read may have other indices behind those that are the axes.
+Expr merged_body(const Expr& body, const Axes& axes, const Axis& merged, bool may_have_more) {
   return transform(body, [&](const Expr& e) {
     if (e->op != ExprOp::read || !mentions_any(e, axes)) return Expr();
-    if (!walks(e, axes)) return over_merged(e, axes, merged);
-    // The extent that the tensor has there: of the outermost axis it may have more.
-    const size_t rank = e->args.size(), kept = rank - axes.size();
-    Extent extent = 1, behind = distance_from(e->args[kept], axes.front()).value();
-    for (size_t i = kept; i < rank; ++i) extent = extent * e->tensor->shape[i];
-    for (size_t i = kept + 1; i < rank; ++i) behind = behind * e->tensor->shape[i];
-    std::vector<Expr> indices(e->args.begin(), e->args.begin() + static_cast<std::ptrdiff_t>(kept));
+    const std::optional<size_t> first = place_in(e, axes);
+    if (!first || (!may_have_more && !walks(e, axes))) return over_merged(e, axes, merged);
+    Extent behind = distance_from(e->args[*first], axes.front()).value();
+    for (size_t i = 1; i < axes.size(); ++i) behind = behind * e->tensor->shape[*first + i];
     const Expr place = axis_value(merged.name());
-    indices.push_back(behind == Extent(0) ? place : place + extent_value(behind));
-    return read_op(merged_tensor(*e->tensor, axes.size(), extent), std::move(indices));
+    std::vector<Expr> indices;
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      if (i < *first || i >= *first + axes.size()) indices.push_back(e->args[i]);
+      if (i == *first) {
+        indices.push_back(behind == Extent(0) ? place : place + extent_value(behind));
+      }
+    }
+    return read_op(merged_tensor(*e->tensor, *first, axes.size()), std::move(indices));
   });
 }
 
@@ -159,8 +183,8 @@ bool may_be_inner(const Axis& axis) {
   return axis.extent().is_constant() && axis.extent() != Extent(0);
 }
 
-// `list`: of the operation, whose last `count` axes become one.
-MergedAxes merge(const Op& op, Axes Op::*list, size_t count) {
+// `list`: of the operation, whose last `count` axes become one. `may_have_more`: as above.
+MergedAxes merge(const Op& op, Axes Op::*list, size_t count, bool may_have_more = false) {
   MergedAxes result{op, last_of(op.*list, count), {}};
   for (size_t i = 1; i < count; ++i) {
     result.fused.emplace_back(fresh_axis(op, i + 1 < count ? "flat" + std::to_string(i) : "flat"));
@@ -169,7 +193,7 @@ MergedAxes merge(const Op& op, Axes Op::*list, size_t count) {
   Axes& axes = result.view.*list;
   axes.erase(axes.end() - static_cast<std::ptrdiff_t>(count), axes.end());
   axes.push_back(merged);
-  result.view.body = merged_body(op.body, result.merged, merged);
+  result.view.body = merged_body(op.body, result.merged, merged, may_have_more);
   return result;
 }
 
@@ -375,6 +399,22 @@ std::optional<MergedAxes> merge_repeated_pixels(const Op& op, const Target& targ
   const int64_t block = block_of_repeats(view, target);
   if (block == 0 || !reads_blocks_near(view, block, value_lanes(view, target))) return std::nullopt;
   return result;
+}
+
+std::optional<MergedAxes> merge_rows_of_planes(const Op& op, const Target& target) {
+  if (op.kind != OpKind::compute || op.combiner != Combiner::none) return std::nullopt;
+  size_t count = 1;
+  while (count < op.axes.size() && may_be_inner(op.axes[op.axes.size() - count]) &&
+         all_pass(op.body, last_of(op.axes, count + 1))) {
+    ++count;
+  }
+  for (; count > 1; --count) {
+    MergedAxes result = merge(op, &Op::axes, count, true);
+    result.view.shape.clear();
+    for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
+    if (match_planes(result.view, target)) return result;
+  }
+  return std::nullopt;
 }
 
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target) {

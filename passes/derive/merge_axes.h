@@ -54,6 +54,11 @@ std::optional<Expr> merges_few_rows(const MergedAxes& merged, const Target& targ
 //
 //   y[i, j, c] = x[i / 3, j / 3, c]  as  y'[i, jc] = x[i / 3, jc / 9, jc % 3]
 std::optional<MergedAxes> merge_repeated_pixels(const Op& op, const Target& target);
+// The last axes of planes that are computed side by side (match_planes), out of pixels that lie one
+// after another: rows of whatever length are one.
+//
+//   y[c, i, j] = x[i, j, c]  as  y'[c, ij] = x'[ij, c]
+std::optional<MergedAxes> merge_rows_of_planes(const Op& op, const Target& target);
 // The last two axes of a reduction's results.
 std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target);
 // The last reduction axes of what is summed up; else as above.

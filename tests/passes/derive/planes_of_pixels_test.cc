@@ -40,16 +40,75 @@ Tensor picture(const Extent& rows, const Extent& columns, const Extent& colours,
 
 bool are_side_by_side(const Tensor& y, const Target& target = kV4) {
   return has(derived(y, target), "y.vectorize(lane)\ny.unroll(") ||
+         has(derived(y, target), "y.vectorize(lane_v)\ny.unroll(lane)\ny.unroll(") ||
          has(derived(y, target), "y.vectorize(lane)\ny.reorder(lane, ");
 }
 
-TEST(PlanesOfPixels, AVectorOfEachSideBySide) {
-  EXPECT_EQ(derived(turned(3, 160), kV4),
+TEST(PlanesOfPixels, VectorsOfEachSideBySide) {
+  EXPECT_EQ(derived(turned(3, 112), kV4),
             "emulsion schedule 1\ny.reorder(c, i)\ny.split(i, i, lane, 16)\ny.reorder(lane, c)\n"
             "y.vectorize(lane)\ny.unroll(c)\n");
-  EXPECT_TRUE(has(derived(picture(50, 100, 3), kV4),
-                  "y.reorder(i0, i2, i1)\ny.split(i2, i2, lane, 16, shift_inwards)\n"
-                  "y.reorder(lane, i0)\ny.vectorize(lane)\ny.unroll(i0)\n"));
+  EXPECT_EQ(derived(turned(3, 160), kV4),
+            "emulsion schedule 1\ny.reorder(c, i)\ny.split(i, i, lane, 32)\ny.reorder(lane, c)\n"
+            "y.split(lane, lane, lane_v, 16)\ny.vectorize(lane_v)\ny.unroll(lane)\ny.unroll(c)\n");
+}
+
+// As many as end with the row, or nearly so, and as registers hold of all planes.
+TEST(PlanesOfPixels, SeveralVectorsOfEachWhereTheyAreLittle) {
+  const auto block_of = [](const Tensor& y, int64_t steps, const std::string& tail = "") {
+    return has(derived(y, kV4), fmt::format("y.split(i, i, lane, {}{})\ny.reorder(lane, c)\n"
+                                            "y.split(lane, lane, lane_v, 16)\n",
+                                            steps, tail));
+  };
+  EXPECT_TRUE(block_of(turned(2, 1280), 128));
+  EXPECT_TRUE(block_of(turned(3, 30000), 128, ", shift_inwards")) << derived(turned(3, 30000), kV4);
+  EXPECT_TRUE(block_of(turned(4, 1280), 64));
+  EXPECT_TRUE(block_of(turned(8, 1280), 32));
+  EXPECT_TRUE(are_side_by_side(turned(15, 1280))) << "one of each";
+  EXPECT_FALSE(block_of(turned(15, 1280), 32));
+  EXPECT_TRUE(block_of(turned(3, 1290), 64, ", shift_inwards")) << "54 of 1290 again";
+  const Planes of(3, 1280);
+  Expr much = of.x(of.i, of.c);
+  for (int k = 0; k < 40; ++k) much = much * of.x(of.i, of.c) + 1.0F;
+  EXPECT_FALSE(block_of(of(much), 128)) << "much is computed of each";
+  const std::string text = derived(turned(3, kRows), kV4);
+  for (const char* condition : {"y.specialize(H >= 128)\n", "y.specialize(H >= 16)\n"}) {
+    EXPECT_TRUE(has(text, condition)) << text;
+  }
+  for (const char* level : kLevels) {
+    for (const int64_t length : {112, 127, 128, 130, 1290}) {
+      EXPECT_TRUE(derives(Graph(turned(3, length, u8)), target_of(level, 1)));
+      EXPECT_TRUE(derives(Graph(turned(2, length)), target_of(level, 2)));
+    }
+    EXPECT_TRUE(derives(Graph(turned(3, kRows)), target_of(level, 2), {0, 1, 15, 16, 130, 300}));
+  }
+}
+
+// Rows that lie one after another in all that is read are one, be they as short as they may.
+TEST(PlanesOfPixels, RowsThatLieOneAfterAnotherAreOne) {
+  const std::string text = derived(picture(50, 100, 3), kV4);
+  EXPECT_TRUE(has(text, "y.fuse(i1, i2, flat)\ny.reorder(i0, flat)\n")) << text;
+  EXPECT_TRUE(has(derived(picture(kRows, 100, 3), kV4), "y.fuse(i1, i2, flat)\n"));
+  EXPECT_TRUE(has(derived(picture(7, 7, 3), kV4), "y.fuse(i1, i2, flat)\n"));
+  EXPECT_FALSE(has(derived(picture(50, kColumns, 3), kV4), "fuse(")) << "a number, or not inside";
+  const Axis c("c", 3), i("i", 50), j("j", 60);
+  const Tensor wide = input("x", f32, {50, 61, 3}), pixels = input("x", f32, {50, 60, 3});
+  const Tensor rows = input("s", f32, {50});
+  for (const Tensor& y :
+       {compute("y", {c, i, j}, wide(i, j, c)), compute("y", {c, i, j}, pixels(i, j, c) * rows(i)),
+        compute("y", {c, i, j}, pixels(49 - i, j, c))}) {
+    EXPECT_FALSE(has(derived(y, kV4), "fuse(i, j")) << derived(y, kV4);
+    EXPECT_TRUE(derives(Graph(y), kV4));
+  }
+  // From a row on, which the pixels have more of.
+  const Tensor later = compute("y", {c, i, j}, input("x", f32, {55, 60, 3})(i + 5, j, c));
+  EXPECT_TRUE(has(derived(later, kV4), "y.fuse(i, j, flat)\n")) << derived(later, kV4);
+  for (const char* level : kLevels) {
+    for (const Tensor& y : {later, picture(50, 100, 3), picture(7, 7, 3), picture(7, 9, 8, u8),
+                            picture(kRows, 23, 2)}) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 2), {0, 1, 2, 9}));
+    }
+  }
 }
 
 TEST(PlanesOfPixels, OfWhateverIsComputed) {
@@ -106,7 +165,7 @@ Tensor mixed(const Extent& count, const Extent& length, DType type = f32) {
 }
 
 TEST(PlanesOfPixels, EachOtherwiseOfTheSameValues) {
-  EXPECT_EQ(derived(mixed(3, 160), kV4),
+  EXPECT_EQ(derived(mixed(3, 112), kV4),
             "emulsion schedule 1\ny.reorder(c, p)\ny.split(p, p, lane, 16)\ny.reorder(lane, c)\n"
             "y.vectorize(lane)\ny.unroll(c)\n");
   EXPECT_TRUE(has(derived(mixed(3, kRows), kV4),
@@ -185,7 +244,8 @@ TEST(PlanesOfPixels, NotOfARunTimeNumberThatSaysMore) {
 TEST(PlanesOfPixels, Threads) {
   const Target two = target_of("x86-64-v4", 2);
   EXPECT_TRUE(has(derived(picture(1000, 1000, 3), two), "y.parallel(block)\n"));
-  EXPECT_TRUE(has(derived(picture(1000, 1000, 3), two), "y.split(i1, block, i1, "));
+  EXPECT_TRUE(has(derived(picture(1000, 1000, 3), two), "y.split(flat, block, "))
+      << derived(picture(1000, 1000, 3), two);
   const std::string row = derived(turned(3, kRows), two);
   EXPECT_TRUE(has(row, "y.split(i, block, within, 4096, shift_inwards)\n")) << row;
   const std::string rows = derived(picture(kRows, kColumns, 3), two);
