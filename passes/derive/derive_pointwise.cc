@@ -9,6 +9,7 @@
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/planes_of_pixels.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/repeated_reads.h"
 #include "passes/derive/transposed_tiles.h"
@@ -24,43 +25,9 @@ bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
   return extent && *extent <= value_lanes(op, target);
 }
 
-// How many steps of the axis of vectors are computed at a time where none of them has masks.
-int64_t steps_of_whole(const Op& op, const Target& target) {
-  return lie_side_by_side(op) ? pixels_side_by_side(op, target) : lanes_without_masks(op, target);
-}
-
 // Whether a vector with masks is made element by element, or of more than it has.
 bool needs_elements(const Op& op, const Target& target) {
   return lacks_masks(op, target) || reads_apart(op);
-}
-
-// Whether elements that are a little apart are loaded with what is between, under masks.
-bool masks_what_is_between(const Op& op, const Target& target) {
-  return !lacks_masks(op, target) && steps_a_little(op, op.axes.back());
-}
-
-// How many vectors of each plane are computed one after another. Where planes do not start at lines
-// of the cache, vectors as long as lines lie across two of them each. The processor joins what
-// follows in one line; what it stores by turns of several planes takes two accesses each.
-int64_t vectors_of_plane(const Op& plane, const Axis& planes) {
-  constexpr int64_t kMost = 8, kMostOfAll = 24;
-  constexpr int64_t kMostOperations = 64;  // of more the registers hold one vector of each plane
-  if (size_of(plane.body).nodes > kMostOperations) return 1;
-  int64_t vectors = kMost;
-  while (vectors * planes.extent().as_constant().value_or(kMostOfAll) > kMostOfAll) vectors /= 2;
-  return std::max<int64_t>(vectors, 1);
-}
-
-// The same of rows of a known length: fewer where the last ones would be computed twice.
-int64_t vectors_of_plane(const Op& plane, const Axis& planes, int64_t length, int64_t lanes) {
-  constexpr int64_t kFew = 16;  // one in so many
-  int64_t vectors = vectors_of_plane(plane, planes);
-  for (; vectors > 1; vectors /= 2) {
-    const int64_t block = vectors * lanes;
-    const int64_t again = (length + block - 1) / block * block - length;
-    if (length >= block && again * kFew <= length) break;
-  }
-  return vectors;
 }
 
 constexpr int64_t kBlockOfRow = 8192;
@@ -144,57 +111,6 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
   return std::nullopt;
 }
 
-void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
-                      bool whole_rows, bool fills_vector, const std::optional<Axis>& planes,
-                      bool is_cut, bool fills_block) {
-  const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
-  const std::optional<Axis> inside = pixels ? std::optional(pixels->colour) : planes;
-  const int64_t whole = steps_of_whole(op, target);
-  const Axis lane(fresh_axis(op, "lane"));
-  const bool is_exact = along.extent().exact_quotient(whole).has_value();
-  const bool may_shift = whole_rows && along.extent().is_constant();
-  if (pixels && lie_side_by_side(op) && (fills_vector || is_exact || may_shift)) {
-    const Axis pixel(fresh_axis(op, "pixel"));
-    stage->split(along, along, pixel, whole, is_exact ? Tail::automatic : Tail::shift_inwards);
-    stage->fuse(pixel, pixels->colour, lane).vectorize(lane);
-    return;
-  }
-  if (planes && !pixels &&
-      (fills_block || may_shift || (is_exact && along.extent().is_constant()))) {
-    const int64_t vectors =
-        fills_block ? vectors_of_plane(op, *planes)
-                    : vectors_of_plane(op, *planes, along.extent().constant_term(), whole);
-    const int64_t block = vectors * whole;
-    const bool ends = along.extent().exact_quotient(block).has_value();
-    if (vectors > 1 && (ends || fills_block || may_shift)) {
-      stage->split(along, along, lane, block, ends ? Tail::automatic : Tail::shift_inwards)
-          .reorder({lane, *planes})
-          .vectorize(lane, whole)
-          .unroll(lane)
-          .unroll(*planes);
-      return;
-    }
-  }
-  if (fills_vector) {
-    stage->split(along, along, lane, whole, Tail::shift_inwards).vectorize(lane);
-    if (inside) stage->reorder({lane, *inside}).unroll(*inside);
-    return;
-  }
-  const bool is_long = is_cut && masks_what_is_between(op, target);
-  const bool by_elements =
-      !along.extent().is_constant() && (pixels || (reads_apart(op) && !is_long));
-  const bool is_row =
-      along.name() == op.axes.back().name() && along.extent() == op.axes.back().extent();
-  const int64_t at_a_time = by_elements ? lanes_apart(op, target) : lanes_without_masks(op, target);
-  if (inside) {
-    vectorize_pixels(*stage, along, *inside, lane, at_a_time, whole_rows);
-  } else if (is_row) {
-    vectorize_row(op, along, at_a_time, whole_rows, target, stage);
-  } else {
-    vectorize_last(*stage, along, at_a_time, whole_rows);
-  }
-}
-
 bool needs_what_it_lacks(const Op& op, const Target& target) {
   const Axis& along = op.axes[vector_axis(op, target)];
   const bool is_exact = along.extent().exact_quotient(value_lanes(op, target)).has_value();
@@ -248,19 +164,12 @@ bool has_straddling_vectors(const Points& points, const Target& target) {
   return !points.planes && has_steps_without_reads_at_ends(points.op, target);
 }
 
-// for c: for i: for j  ->  for i: for j: for c
-void bring_inside(const Op& plane, const Axis& planes, StageSchedule* stage) {
-  std::vector<Axis> order(plane.axes.rbegin(), plane.axes.rend());
-  order.insert(order.begin(), planes);
-  stage->reorder(order);
-}
-
 // The loops of an operation, and of these the one that threads may share.
 std::optional<Axis> derive_points(const Points& points, const Target& target,
                                   const PointLoops& wanted, StageSchedule* loops_of) {
   const Op& op = points.op;
   StageSchedule& stage = *loops_of;
-  if (points.planes) bring_inside(op, *points.planes, &stage);
+  if (points.planes) bring_planes_inside(op, *points.planes, &stage);
   const size_t rows = vector_axis(op, target);
   const Borders borders = borders_by_axis(op);
   const auto borders_of = [&](const Axis& axis) { return borders_at(axis, borders); };
@@ -336,6 +245,12 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
     const bool has_cuts = across || is_gathered || borders_of(loops.back()) > 0;
     const auto all = has_cuts ? std::nullopt : element_count(op.shape);
     shared = share_loops(op, loops, count, all, target, &stage).tasks;
+    if (const int64_t tiles = tile && wanted.threads && count == 1 ? tiles_of_task(op, *tile) : 1;
+        tiles > 1) {
+      const Axis task(fresh_axis(op, "task")), of_tiles = *shared;
+      stage.split(of_tiles, task, of_tiles, tiles, Tail::guard);
+      shared = task;
+    }
   }
   for (size_t i = count > 1 ? count : 0; i < rows && !across && !is_gathered; ++i) {
     if (borders_of(op.axes[i]) > 0) cut.push_back(op.axes[i]);
@@ -395,13 +310,11 @@ int64_t block_along_row(const Points& points, const Target& target) {
   return has_blocks ? block_of_repeats(op, target) : 0;
 }
 
-// The steps of a row of a run-time length for which each plane has several vectors; 0 where they
-// have one.
-int64_t block_of_planes(const Points& points, const Target& target) {
+// The steps for which each plane has several vectors; 0 where they have one.
+int64_t steps_of_planes(const Points& points, const Target& target) {
+  if (match_pixels(points.op, value_lanes(points.op, target))) return 0;
   const int64_t vectors = vectors_of_plane(points.op, *points.planes);
-  const int64_t lanes = value_lanes(points.op, target);
-  const bool is_apart = match_pixels(points.op, lanes).has_value();
-  return is_apart || vectors == 1 ? 0 : vectors * steps_of_whole(points.op, target);
+  return vectors > 1 ? vectors * steps_of_whole(points.op, target) : 0;
 }
 
 // The loops where a condition over run-time sizes holds.
@@ -478,7 +391,7 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
       stage->parallel(*shared);
     }
   }
-  if (const int64_t block = fills && points.planes ? block_of_planes(points, target) : 0) {
+  if (const int64_t block = fills && points.planes ? steps_of_planes(points, target) : 0) {
     const Expr holds = where(length >= int_constant(block));
     if (in_blocks) {
       stage->specialize(holds);

@@ -177,16 +177,6 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 //   parallel rows of a with b, c: a's row; b's row; c's row
 void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Schedule* schedule);
 
-// Planes made of pixels, as y(c, i, j) = x(i, j, c), or each otherwise of the same values: position
-// of the axis of a few planes, which are then computed side by side, out of the same lines.
-std::optional<size_t> match_planes(const Op& op, const Target& target);
-// What one of them is. Its shape has the number of planes behind its axes, for these are points of
-// it, too; among the reduction axes their name stays taken.
-Op one_plane(const Op& op, size_t planes);
-// Position of an axis of planes whose number is a run-time size, and the same operation where it is
-// that number.
-std::optional<size_t> planes_of_run_time_number(const Op& op, const Target& target);
-Op with_planes(const Op& op, size_t planes, int64_t count);
 // Of how many parts of a row of a known length, which are all as long, a vector is computed at a
 // time: they choose what they compute by comparisons of the axis with numbers, and some of them
 // read the same elements, as the means and differences of a step of a wavelet do. 1: of none.
@@ -202,6 +192,8 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target);
 // Whether rows whose length is no number need masks in their last vector that the target lacks, or
 // between the ends of what they read.
 bool needs_what_it_lacks(const Op& op, const Target& target);
+// How many steps of the axis of vectors are computed at a time where none of them has masks.
+int64_t steps_of_whole(const Op& op, const Target& target);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
 // many steps as a vector, or more. `planes`: the loop inside of it, of a few vectors for each

@@ -13,6 +13,7 @@
 #include "dsl/index_arithmetic.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/planes_of_pixels.h"
 #include "passes/derive/repeated_reads.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/index/simplify_index.h"

@@ -1,10 +1,4 @@
-// Planes made of pixels, y(c, i, j) = x(i, j, c): a vector of one plane is shuffled out of lines of
-// memory that hold the other planes, too. So these are computed side by side, out of the same
-// lines.
-//
-// Planes of which each is computed otherwise, y(c, i) = select(c == 0, .., select(c == 1, .., ..)),
-// as of colours that a matrix of numbers mixes: side by side the plane is known where it is
-// computed, so that nothing is computed for another, and what several of them read is loaded once.
+#include "passes/derive/planes_of_pixels.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -121,6 +115,43 @@ std::optional<size_t> planes_of_run_time_number(const Op& op, const Target& targ
     if (!is_other && find_planes(with_planes(op, at, kSome), target, true) == at) return at;
   }
   return std::nullopt;
+}
+
+void bring_planes_inside(const Op& plane, const Axis& planes, StageSchedule* stage) {
+  std::vector<Axis> order(plane.axes.rbegin(), plane.axes.rend());
+  order.insert(order.begin(), planes);
+  stage->reorder(order);
+}
+
+int64_t vectors_of_plane(const Op& plane, const Axis& planes) {
+  constexpr int64_t kMost = 8, kMostOfAll = 24;
+  constexpr int64_t kMostOperations = 64;  // of more the registers hold one vector of each plane
+  if (size_of(plane.body).nodes > kMostOperations) return 1;
+  int64_t vectors = kMost;
+  while (vectors * planes.extent().as_constant().value_or(kMostOfAll) > kMostOfAll) vectors /= 2;
+  return std::max<int64_t>(vectors, 1);
+}
+
+bool vectorize_planes(const Op& plane, const Axis& planes, const PlaneRow& row, const Axis& lane,
+                      StageSchedule* stage) {
+  constexpr int64_t kFew = 16;  // one in so many is computed twice
+  const std::optional<int64_t> length = row.along.extent().as_constant();
+  if (!length && !row.fills_block) return false;
+  int64_t vectors = vectors_of_plane(plane, planes);
+  for (; length && vectors > 1; vectors /= 2) {
+    const int64_t block = vectors * row.lanes;
+    const int64_t again = (*length + block - 1) / block * block - *length;
+    if (again == 0 || (row.is_whole && *length >= block && again * kFew <= *length)) break;
+  }
+  if (vectors <= 1) return false;
+  const int64_t block = vectors * row.lanes;
+  const bool ends = row.along.extent().exact_quotient(block).has_value();
+  stage->split(row.along, row.along, lane, block, ends ? Tail::automatic : Tail::shift_inwards)
+      .reorder({lane, planes})
+      .vectorize(lane, row.lanes)
+      .unroll(lane)
+      .unroll(planes);
+  return true;
 }
 
 }  // namespace emulsion

@@ -9,6 +9,7 @@
 #include "dsl/affine.h"
 #include "dsl/index_arithmetic.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -19,6 +20,9 @@ namespace {
 constexpr int64_t kSideOfWords = 16, kSide = 8;
 // Of an axis that is shorter than that.
 constexpr int64_t kShortest = 8;
+// Of one or two bytes, so many elements of a row: vectors across the rows are interleaved, and lie
+// then as one piece of memory, which takes less than tiles of half a vector.
+constexpr int64_t kBytesOfNarrow = 2, kMostOfNarrow = 16;
 // What is computed of an element is written once for each row.
 constexpr int64_t kMostNodes = 24;
 constexpr size_t kMostReads = 3;
@@ -67,11 +71,25 @@ bool steps_at_most(const Expr& read, const Axis& axis, int64_t elements) {
   return step && std::abs(*step) <= elements;
 }
 
+bool are_narrow(const Op& op) { return size_in_bytes(op.dtype) <= kBytesOfNarrow; }
+
+// How many rows of a few elements vectors go across.
+int64_t rows_across(const Op& op, std::optional<int64_t> rows) {
+  constexpr int64_t kManyRows = 64, kManyMore = 32;
+  constexpr int64_t kMostBytes = 448;  // of so many more rows, interleaved in registers
+  if (size_in_bytes(op.dtype) > size_in_bytes(f32) || rows.value_or(kManyRows) < kManyRows) {
+    return kSide;
+  }
+  const int64_t bytes = op.shape.back().constant_term() * size_in_bytes(op.dtype);
+  const bool are_longer = op.shape.back().constant_term() >= kShortest;
+  return are_longer && kManyMore * bytes <= kMostBytes ? kManyMore : kSideOfWords;
+}
+
 // Of rows that are shorter than a tile: the innermost long axis along which all operands step a
 // little, while the elements of a row are far apart in some.
 std::optional<TransposedTile> tile_across_short_rows(const Op& op) {
   constexpr int64_t kMostOfRow = 1024;  // elements that each step of the axis stores
-  constexpr int64_t kNear = 16, kManyRows = 64;
+  constexpr int64_t kNear = 16;
   constexpr int64_t kFew = 4;  // of such rows the axes before the last one count, too
   bool is_far = false;         // what a row of so few reads
   int64_t behind = 1;
@@ -83,8 +101,7 @@ std::optional<TransposedTile> tile_across_short_rows(const Op& op) {
     const bool is_row = i + 1 == op.axes.size() || op.axes.back().extent().constant_term() <= kFew;
     if (is_row && !steps_a_little) is_far = true;
     if (is_far && steps_a_little && extent.value_or(kShortest) >= kShortest) {
-      const bool is_long = size_in_bytes(op.dtype) <= 4 && extent.value_or(kManyRows) >= kManyRows;
-      TransposedTile tile{i, is_long ? kSideOfWords : kSide, 0, {}};
+      TransposedTile tile{i, rows_across(op, extent), 0, {}};
       if (!extent) tile.condition = extent_value(axis.extent()) >= int_constant(tile.rows);
       return tile;
     }
@@ -101,8 +118,11 @@ std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target
     return std::nullopt;
   }
   const Axis& along = op.axes.back();
-  if (along.extent().as_constant().value_or(kShortest) < kShortest) {
-    return tile_across_short_rows(op);
+  const std::optional<int64_t> length = along.extent().as_constant();
+  if (length && *length < kShortest) return tile_across_short_rows(op);
+  if (length && *length <= kMostOfNarrow && are_narrow(op)) {
+    const std::optional<TransposedTile> tile = tile_across_short_rows(op);
+    if (tile && tile->rows > kSide) return tile;
   }
   std::set<std::string> reads;
   std::set<std::optional<size_t>> axes;
@@ -152,6 +172,13 @@ void derive_across_short_rows(const Op& op, const TransposedTile& tile, StageSch
 }
 
 }  // namespace
+
+int64_t tiles_of_task(const Op& op, const TransposedTile& tile) {
+  constexpr int64_t kPoints = 4096;  // calling a task takes as long as a few small tiles
+  if (tile.lanes != 0 || tile.across != 0) return 1;
+  const int64_t points = saturated_product(tile.rows, elements_from(op, 1).value_or(kPoints));
+  return std::max<int64_t>(kPoints / std::max<int64_t>(points, 1), 1);
+}
 
 bool gathers_rows(const Op& op) {
   const Axis& last = op.axes.back();

@@ -43,6 +43,9 @@ bool has_tile_of_sizes(const Op& op, const Target& target);
 // The loops of the tiles, where the condition holds.
 void derive_transposed(const Op& op, const TransposedTile& tile, StageSchedule* stage);
 
+// How many of them are a task of threads that share the first axis, as a loop over tiles.
+int64_t tiles_of_task(const Op& op, const TransposedTile& tile);
+
 // Whether a vector along a row would gather an operand, element by element.
 bool gathers_rows(const Op& op);
 // The loops of such rows where they are shorter than a vector: along an axis that all operands lie

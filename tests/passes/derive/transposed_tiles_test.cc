@@ -119,6 +119,23 @@ TEST(TransposedTiles, AcrossShortRows) {
       << "pairs";
 }
 
+// Vectors across them are interleaved, and stored as one piece.
+TEST(TransposedTiles, AcrossRowsOfSomeNarrowElements) {
+  const auto rows = [](const std::string& count, const std::string& columns,
+                       const std::string& type) {
+    return tile_of(matrix(count, columns, "x[j, i]", type));
+  };
+  EXPECT_EQ(rows("90", "8", "u8"), "axis 0: 32 x 0");
+  EXPECT_EQ(rows("90", "13", "i8"), "axis 0: 32 x 0");
+  EXPECT_EQ(rows("90", "16", "u8"), "axis 0: 16 x 0");
+  EXPECT_EQ(rows("90", "8", "i16"), "axis 0: 16 x 0");
+  EXPECT_EQ(rows("90", "16", "u16"), "axis 0: 16 x 0");
+  EXPECT_EQ(rows("M", "12", "u8"), "axis 0: 32 x 0 if M >= 32");
+  EXPECT_EQ(rows("90", "17", "u8"), "axis 0: 8 x 8") << "many of them";
+  EXPECT_EQ(rows("40", "12", "u8"), "axis 0: 8 x 8") << "few rows";
+  EXPECT_EQ(rows("90", "12", "f32"), "axis 0: 16 x 12") << "four bytes";
+}
+
 TEST(TransposedTiles, NotAcrossRowsWhoseElementsAreNear) {
   EXPECT_EQ(tile_of("input x: f32[100, 3, 2]\ny[i: 100, j: 2, k: 3] = x[i, k, j]"), "");
   EXPECT_EQ(tile_of("input x: f32[5, 100, 6]\ny[i: 100, j: 5, k: 6] = x[j, i, k]"), "")
@@ -199,6 +216,16 @@ TEST(TransposedTiles, ThreadsShareThem) {
   EXPECT_TRUE(has(sizes, "y.unroll(row)\ny.parallel(i)\n")) << sizes;
 }
 
+// Calling a task takes as long as a few tiles across short rows.
+TEST(TransposedTiles, ATaskHasSeveralSmallOnes) {
+  const Target target = target_of("x86-64-v3", 2);
+  const std::string text = derived(graph_of(matrix("300000", "6", "x[j, i]")), target);
+  EXPECT_TRUE(has(text, "y.split(i, task, i, 42, guard)\ny.parallel(task)\n")) << text;
+  const std::string large =
+      derived(graph_of("input x: f32[5, 6, 30000]\ny[i: 30000, j: 6, k: 5] = x[k, j, i]"), target);
+  EXPECT_TRUE(has(large, "y.split(i, task, i, 8, guard)\ny.parallel(task)\n")) << large;
+}
+
 TEST(TransposedTiles, ComputeTheSame) {
   const std::string graphs[] = {
       matrix("33", "25", "x[j, i] - z[j, i] * a[i, j]"),
@@ -206,6 +233,10 @@ TEST(TransposedTiles, ComputeTheSame) {
       matrix("40", "9", "x[j, i]", "u8"),
       matrix("M", "N", "x[j, i] + a[i, j]"),
       matrix("M", "20", "x[j, i]", "i16"),
+      matrix("97", "11", "x[j, i]", "u8"),
+      matrix("M", "16", "x[j, i]", "i16"),
+      matrix("30001", "8", "x[j, i]", "i8"),
+      matrix("90001", "5", "x[j, i]"),
       // As many lanes as a vector of doubles has.
       "input x: f64[1, M, 10, 10]\ny[i: 10, j: 10, n: 1, m: M] = x[n, m, i, j]",
       // Across short rows.
