@@ -409,10 +409,9 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
                                          : std::nullopt;
   const bool in_blocks = vector_axis(op, target) == 0 && enough && enough->defined();
   bool is_tile_of_long = false;  // whether rows that are no tile are short
-  if (!points.planes && has_tile_of_sizes(op, target)) {
-    const TransposedTile tile = *transposed_tile(op, target);
-    derive_where(where(tile.condition), points, target, Length::tile_or_more, stage);
-    is_tile_of_long = tile.lanes > 0 && op.axes[tile.across].extent().is_constant();
+  if (const auto tile = points.planes ? std::nullopt : tile_of_sizes(op, target)) {
+    derive_where(where(tile->condition), points, target, Length::tile_or_more, stage);
+    is_tile_of_long = tile->lanes > 0 && op.axes[tile->across].extent().is_constant();
   }
   if (in_blocks) {  // which are longer than a vector
     stage->specialize(where(*enough));
@@ -442,7 +441,7 @@ void derive_alike(const Points& points, const Target& target, StageSchedule* sta
   const Op& op = points.op;
   const Axis& along = op.axes[vector_axis(op, target)];
   const bool in_blocks = vector_axis(op, target) == 0 && wakes_threads(op, target);
-  if ((!points.planes && has_tile_of_sizes(op, target)) ||
+  if ((!points.planes && tile_of_sizes(op, target)) ||
       (!along.extent().is_constant() &&
        (in_blocks || needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
         has_straddling_vectors(points, target)))) {
