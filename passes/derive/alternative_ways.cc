@@ -6,22 +6,16 @@
 
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/stage_directives.h"
 
 namespace emulsion {
 namespace {
 
-bool is_inline(const StageSchedule& stage) {
-  const std::vector<Directive>& all = stage.directives();
-  return std::any_of(all.begin(), all.end(),
-                     [](const Directive& d) { return d.kind == DirectiveKind::compute_inline; });
-}
-
 bool has_tile_that_starts_earlier(const Schedule& schedule, const std::string& name) {
   const StageSchedule* stage = schedule.find(name);
-  if (stage == nullptr) return false;
-  const std::vector<Directive>& all = stage->directives();
-  return std::any_of(all.begin(), all.end(),
-                     [](const Directive& d) { return d.tail == Tail::shift_inwards; });
+  return stage != nullptr && has_any(stage->directives(), [](const Directive& d) {
+           return d.tail == Tail::shift_inwards;
+         });
 }
 
 bool is_choice(const Directive& d) { return d.kind == DirectiveKind::alternative; }
@@ -110,8 +104,7 @@ Names names_of_added(const Schedule& made, const Schedule& all) {
 
 bool can_have_ways(const Op& reader, const Schedule& schedule) {
   const StageSchedule* stage = schedule.find(reader.name);
-  const bool has_ways = stage != nullptr && std::any_of(stage->directives().begin(),
-                                                        stage->directives().end(), is_choice);
+  const bool has_ways = stage != nullptr && has_any(stage->directives(), is_choice);
   return is_output(reader, schedule) && !has_ways;
 }
 

@@ -125,12 +125,6 @@ Expr read_of_the_weight(const Expr& read) {
   });
 }
 
-bool is_inline(const Schedule& schedule, const std::string& name) {
-  const StageSchedule* stage = schedule.find(name);
-  return stage && !stage->directives().empty() &&
-         stage->directives().front().kind == DirectiveKind::compute_inline;
-}
-
 std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const std::string& column) {
   std::optional<size_t> found;
   for (size_t i = 0; i < read->args.size(); ++i) {

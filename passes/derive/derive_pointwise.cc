@@ -11,6 +11,7 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/repeated_reads.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/derive/transposed_tiles.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"

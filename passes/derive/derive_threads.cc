@@ -205,13 +205,6 @@ bool never_reaches(const Expr& condition, const Expr& size, int64_t most) {
          constant_value(condition->args[1]).value_or(0) > most;
 }
 
-bool has_case(const StageSchedule& stage, const Expr& condition) {
-  const std::vector<Directive>& all = stage.directives();
-  return std::any_of(all.begin(), all.end(), [&](const Directive& d) {
-    return d.kind == DirectiveKind::specialize && equal(d.condition, condition);
-  });
-}
-
 void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
                    int64_t least) {
   const std::optional<Expr> condition = reaches(extents, least);

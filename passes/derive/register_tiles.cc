@@ -10,6 +10,7 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/stage_directives.h"
 
 namespace emulsion {
 namespace {
