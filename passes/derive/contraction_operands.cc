@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
@@ -200,25 +202,22 @@ size_t loops_around_panels(const Op& op, const Contraction& c,
     return static_cast<double>(steps) * (static_cast<double>(weights) +
                                          static_cast<double>(times) * static_cast<double>(of_step));
   };
-  struct Place {
-    size_t around;
-    double bytes;
-  };
-  std::optional<Place> best;
+  // The bytes of each number of loops that threads can share.
+  std::vector<std::pair<double, size_t>> choices;
   int64_t steps = 1;
   const bool has_panels = target.cores < 2 || panels >= kPanelsForCore * target.cores;
-  if (has_panels) best = {0, bytes_read(1)};
+  if (has_panels) choices.emplace_back(bytes_read(1), 0);
   for (size_t i = 0; i < all; ++i) {
     const Axis& axis = op.axes[outer_axes[i]];
     if (mentions(c.b, axis.name())) return all;
     const std::optional<int64_t> extent = axis.extent().as_constant();
-    if (!extent) best.reset();
+    if (!extent) choices.clear();
     steps = saturated_product(steps, extent.value_or(1));
     const bool is_shared = target.cores < 2 || !extent || steps >= target.cores;
-    const double bytes = bytes_read(steps) / (i + 1 == all ? kLeastGain : 1);
-    if (is_shared && (!best || bytes < best->bytes)) best = {i + 1, bytes};
+    if (!is_shared) continue;
+    choices.emplace_back(bytes_read(steps) / (i + 1 == all ? kLeastGain : 1), i + 1);
   }
-  return best ? best->around : all;
+  return choices.empty() ? all : std::min_element(choices.begin(), choices.end())->second;
 }
 
 bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
