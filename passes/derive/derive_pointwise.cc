@@ -215,6 +215,15 @@ void bring_inside(const Op& plane, const Axis& planes, StageSchedule* stage) {
   stage->reorder(order);
 }
 
+// The steps of blocks of vectors that go along the row; 0 where none do.
+int64_t block_along_row(const Points& points, const Target& target) {
+  const Op& op = points.op;
+  const bool has_blocks = !points.planes && !crosses(op, target) && borders_by_axis(op).empty() &&
+                          (!reads_apart(op) || parts_at_a_time(op, op.axes.back(), target) == 1) &&
+                          vector_axis(op, target) + 1 == op.axes.size();
+  return has_blocks ? block_of_repeats(op, target) : 0;
+}
+
 // The loops of an operation, and of these the one that threads may share.
 std::optional<Axis> derive_points(const Points& points, const Target& target,
                                   const PointLoops& wanted, StageSchedule* loops_of) {
@@ -236,9 +245,7 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
   const bool has_pieces = !is_in_blocks && !points.planes && parts == 1 &&
                           (wanted.fills_vector || !lacks_masks(op, target));
-  const bool has_blocks = !across && !is_gathered && !points.planes && parts == 1 &&
-                          rows + 1 == op.axes.size() && borders.empty();
-  const int64_t repeats = has_blocks ? block_of_repeats(op, target) : 0;
+  const int64_t repeats = tile || is_gathered ? 0 : block_along_row(points, target);
   const bool straddles = wanted.fills_vector && has_steps_without_reads_at_ends(op, target);
   std::vector<Extent> turns;
   if (has_pieces && !straddles) turns = turns_to_cut_at(op, target);
@@ -338,15 +345,6 @@ Expr both(const Expr& a, const Expr& b) {
 void share_rows(const Op& op, const Axis& row, StageSchedule* stage) {
   const Axis task(fresh_axis(op, "task"));
   stage->split(row, task, row, kRowsOfTask, Tail::guard).parallel(task);
-}
-
-// The steps of blocks of vectors that go along the row; 0 where none do.
-int64_t block_along_row(const Points& points, const Target& target) {
-  const Op& op = points.op;
-  const bool has_blocks = !points.planes && !crosses(op, target) && borders_by_axis(op).empty() &&
-                          (!reads_apart(op) || parts_at_a_time(op, op.axes.back(), target) == 1) &&
-                          vector_axis(op, target) + 1 == op.axes.size();
-  return has_blocks ? block_of_repeats(op, target) : 0;
 }
 
 // The loops where a condition over run-time sizes holds.
