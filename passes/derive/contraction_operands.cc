@@ -235,10 +235,7 @@ bool is_turned(const Op& op, const Expr& b, const Axis& column, std::optional<in
 }
 
 bool has_few_steps(const Op& op, int64_t most) {
-  int64_t steps = 1;
-  for (const Axis& axis : op.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(most + 1));
-  }
+  const int64_t steps = steps_of_sum(op, most + 1);
   return steps > 0 && steps <= most;
 }
 

@@ -16,6 +16,7 @@
 
 #include "dsl/index_arithmetic.h"
 #include "passes/analyse/recognise_op.h"
+#include "passes/derive/window_sums.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/index/simplify_index.h"
 
@@ -155,10 +156,7 @@ class WrittenOtherwise {
   // windows over few channels, or of few steps.
   static bool sums_too_few(const Op& op) {
     constexpr int64_t kFewestSteps = 17;
-    int64_t steps = 1;
-    for (const Axis& axis : op.reduction_axes) {
-      steps = saturated_product(steps, axis.extent().as_constant().value_or(kFewestSteps));
-    }
+    const int64_t steps = steps_of_sum(op, kFewestSteps);
     const Axis* const last = last_axis(op.reduction_axes);
     const int64_t channels = last == nullptr ? 1 : last->extent().as_constant().value_or(steps);
     return steps < kFewestSteps || (has_windows(op) && channels < kFewestChannels);
