@@ -180,7 +180,7 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
   const auto derive = [&](const RowGroup& rows, Schedule* of_rows) {
     derive_in_ways(rows, target, of_rows);
   };
-  derive_merged_rows(group, at_a_time, derive, schedule);
+  derive_with_merged_axes(group, at_a_time, derive, schedule);
 }
 
 }  // namespace emulsion

@@ -287,13 +287,13 @@ std::optional<MergedRows> merge_row_axes(const RowGroup& group) {
   return std::nullopt;
 }
 
-void derive_merged_rows(
-    const RowGroup& group, const std::function<double(const RowGroup& group)>& rows_at_a_time,
+void derive_with_merged_axes(
+    const RowGroup& group, const std::function<double(const RowGroup& group)>& at_a_time,
     const std::function<void(const RowGroup& group, Schedule* schedule)>& derive,
     Schedule* schedule) {
   constexpr double kManyMore = 1.5;
   const std::optional<MergedRows> merged = merge_row_axes(group);
-  if (!merged || rows_at_a_time(merged->group) < kManyMore * rows_at_a_time(group)) {
+  if (!merged || at_a_time(merged->group) < kManyMore * at_a_time(group)) {
     return derive(group, schedule);
   }
   const std::map<std::string, size_t> before = directives_of(*schedule);
