@@ -173,6 +173,14 @@ MergedAxes merge(const Op& op, Axes Op::*list, size_t count) {
   return result;
 }
 
+// Of the result, whose last `count` axes become one.
+MergedAxes merge_result(const Op& op, size_t count) {
+  MergedAxes result = merge(op, &Op::axes, count);
+  result.view.shape.clear();
+  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
+  return result;
+}
+
 }  // namespace
 
 void MergedAxes::fuse(StageSchedule* stage) const {
@@ -202,11 +210,7 @@ std::optional<MergedAxes> merge_some_axes(const Op& group, size_t first, size_t 
          may_be_outer(op.axes[op.axes.size() - count - 1]) && all_walk_in(group, count + 1)) {
     ++count;
   }
-  if (count < 2) return std::nullopt;
-  MergedAxes result = merge(op, &Op::axes, count);
-  result.view.shape.clear();
-  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
-  return result;
+  return count < 2 ? std::nullopt : std::optional(merge_result(op, count));
 }
 
 }  // namespace
@@ -234,10 +238,7 @@ std::optional<MergedAxes> merge_few_elements(const Op& op, const Target& target)
   if (count < 2 || 2 * last > elements || 2 * last > lanes) return std::nullopt;
   const Axes merged = last_of(op.axes, count);
   if (!all_near(op.body, merged, kMostVectors * lanes)) return std::nullopt;
-  MergedAxes result = merge(op, &Op::axes, count);
-  result.view.shape.clear();
-  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
-  return result;
+  return merge_result(op, count);
 }
 
 namespace {
@@ -284,9 +285,7 @@ std::optional<MergedAxes> merge_short_rows(const Op& op, const Target& target) {
     ++count;
   }
   if (count < 2) return std::nullopt;
-  MergedAxes result = merge(op, &Op::axes, count);
-  result.view.shape.clear();
-  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
+  MergedAxes result = merge_result(op, count);
   return block_of_repeats(result.view, target) > 0 ? std::optional(std::move(result))
                                                    : std::nullopt;
 }
@@ -367,11 +366,9 @@ std::optional<MergedAxes> merge_repeated_pixels(const Op& op, const Target& targ
     return std::nullopt;
   }
   if (chooses_by(op.body, op.axes.back().name())) return std::nullopt;
-  MergedAxes result = merge(op, &Op::axes, 2);
+  MergedAxes result = merge_result(op, 2);
   Op& view = result.view;
   view.body = simplify_quotients(over_merged(op.body, result.merged, view.axes.back()), {});
-  view.shape.clear();
-  for (const Axis& axis : view.axes) view.shape.push_back(axis.extent());
   const int64_t block = block_of_repeats(view, target);
   if (block == 0 || !reads_blocks_near(view, block, value_lanes(view, target))) return std::nullopt;
   return result;
