@@ -7,6 +7,7 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/stage_directives.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -32,13 +33,20 @@ std::string renamed(const std::string& name, const Names& names) {
   return found == names.end() ? name : found->second;
 }
 
-// The directives of a schedule of its own, of stages by other names.
-void add_renamed(const Schedule& made, const Names& names, Schedule* schedule) {
+// The directives of a schedule of its own, of stages by other names. `condition`: where it is
+// taken, if not everywhere else; cases that never hold there are left out.
+void add_renamed(const Schedule& made, const Names& names, const Expr& condition,
+                 Schedule* schedule) {
   for (const auto& [name, stage] : made.stages()) {
     const StageSchedule* there = schedule->find(name);
     if (is_inline(stage) && there != nullptr && is_inline(*there)) continue;
+    bool is_never = false;
     for (Directive d : stage.directives()) {
       if (is_choice(d)) continue;  // of beside_way()
+      if (d.kind == DirectiveKind::specialize) {
+        is_never = condition.defined() && never_holds(condition && d.condition);
+      }
+      if (is_never) continue;
       if (is_packed_already(d, *schedule)) continue;
       d.target = renamed(d.target, names);
       (*schedule)[renamed(name, names)].add(std::move(d));
@@ -147,13 +155,13 @@ void add_ways(const Op& reader, const std::vector<AlternativeWay>& all, const Sc
     (*schedule)[chosen].store_in_output(reader.name);
     for (const AlternativeWay& way : ways) (*schedule)[reader.name].specialize(way.condition);
     of_otherwise[reader.name] = chosen;
-    add_renamed(otherwise, of_otherwise, schedule);
+    add_renamed(otherwise, of_otherwise, Expr(), schedule);
   } else {
     add_where_none(otherwise, of_otherwise, reader.name, ways, schedule);
   }
   for (size_t i = 0; i < ways.size(); ++i) {
     (*schedule)[names[i].at(reader.name)].store_in_output(reader.name);
-    add_renamed(ways[i].schedule, names[i], schedule);
+    add_renamed(ways[i].schedule, names[i], ways[i].condition, schedule);
   }
 }
 

@@ -200,11 +200,6 @@ std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least) {
   return product_of(sizes) >= int_constant(needed);
 }
 
-bool never_reaches(const Expr& condition, const Expr& size, int64_t most) {
-  return condition.defined() && condition->op == ExprOp::ge && equal(condition->args[0], size) &&
-         constant_value(condition->args[1]).value_or(0) > most;
-}
-
 void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
                    int64_t least) {
   const std::optional<Expr> condition = reaches(extents, least);
