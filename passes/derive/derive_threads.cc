@@ -39,7 +39,7 @@ int64_t common_factor(const Extent& extent) {
 
 constexpr int64_t kTasksForCore = 8;
 // Of tiles whose panels come from memory, as a part of that of tiles whose panels are in L2
-// (//benchmarks:model_blocks, gated_ffn of 64 rows).
+// (panels_from_memory of //benchmarks:products).
 constexpr double kSpeedFromMemory = 0.7;
 constexpr int64_t kPointsOfTask = 16384;
 
