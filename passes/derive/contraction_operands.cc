@@ -281,22 +281,44 @@ bool pays_to_mask(const Op& op, size_t column_at, const Target& target) {
   return target.has("avx512_skylake") || !has_few_steps(op);
 }
 
-void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
-                 const std::string& consumer, const std::optional<Axis>& panel,
-                 const RegisterTile& tile, Schedule* schedule) {
-  const std::string copy = fresh_stage(*schedule, operand.name + "_panel");
-  if (panel) {
-    stage_operand(*schedule, reader, operand.name, copy, consumer, *panel);
+namespace {
+
+// A copy of an operand whose columns lie one after another.
+struct ColumnsCopy {
+  StageSchedule& stage;
+  Axis column, lane;
+  std::vector<Axis> others;  // innermost first
+};
+
+// At the steps of a loop of `consumer`, if one is given; else whole, before all loops.
+ColumnsCopy copy_columns(const Op& operand, size_t column_at, const std::string& suffix,
+                         const std::string& reader, const std::string& consumer,
+                         const std::optional<Axis>& at, Schedule* schedule) {
+  const std::string copy = fresh_stage(*schedule, operand.name + suffix);
+  if (at) {
+    stage_operand(*schedule, reader, operand.name, copy, consumer, *at);
   } else {
     (*schedule)[reader].copy_in(operand.name, copy);
   }
-  StageSchedule& stage = (*schedule)[copy];
   std::vector<Axis> axes = copy_axes(operand);  // outermost first
-  const Axis column = axes[column_at], lane(fresh_axis(operand, "lane"));
+  const Axis column = axes[column_at];
   axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(column_at));
-  std::vector<Axis> order(axes.rbegin(), axes.rend());
+  ColumnsCopy made{(*schedule)[copy], column, Axis(fresh_axis(operand, "lane")),
+                   std::vector<Axis>(axes.rbegin(), axes.rend())};
+  std::vector<Axis> storage = made.others;
+  storage.insert(storage.begin(), column);
+  if (column_at != axes.size()) made.stage.reorder_storage(storage);
+  return made;
+}
+
+}  // namespace
+
+void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
+                 const std::string& consumer, const std::optional<Axis>& panel,
+                 const RegisterTile& tile, Schedule* schedule) {
+  auto [stage, column, lane, order] =
+      copy_columns(operand, column_at, "_panel", reader, consumer, panel, schedule);
   order.insert(order.begin(), column);
-  if (column_at != axes.size()) stage.reorder_storage(order);
   if (panel) {
     if (tile.columns > tile.lanes) {
       stage.split(column, column, lane, tile.lanes).unroll(column);
@@ -309,21 +331,9 @@ void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
 
 void turn_columns(const Op& operand, size_t column_at, const std::string& reader,
                   const BlockLoops& blocks, int64_t lanes, Schedule* schedule) {
-  const std::string copy = fresh_stage(*schedule, operand.name + "_turned");
-  if (blocks.around) {
-    stage_operand(*schedule, reader, operand.name, copy, blocks.reader, *blocks.around);
-  } else {
-    (*schedule)[reader].copy_in(operand.name, copy);
-  }
-  StageSchedule& stage = (*schedule)[copy];
-  std::vector<Axis> axes = copy_axes(operand);  // outermost first
-  const Axis column = axes[column_at], lane(fresh_axis(operand, "lane"));
+  auto [stage, column, lane, order] =
+      copy_columns(operand, column_at, "_turned", reader, blocks.reader, blocks.around, schedule);
   const Extent& columns = operand.shape[column_at];
-  axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(column_at));
-  std::vector<Axis> order(axes.rbegin(), axes.rend());
-  std::vector<Axis> storage = order;
-  storage.insert(storage.begin(), column);
-  if (column_at != axes.size()) stage.reorder_storage(storage);
   stage.align_storage(column, odd_lines(columns, operand.dtype));
   const bool exact = columns.exact_quotient(lanes).has_value();
   const bool is_long = columns.as_constant().value_or(0) >= lanes;
