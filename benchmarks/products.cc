@@ -4,11 +4,13 @@
 // without the copies and beside a weight that was packed before, which is as fast as a copy can
 // get; attention, which reads through its reshapes and transposes, beside the same that stores
 // them; products of run-time sizes beside the same with numbers, and of few columns beside the same
-// padded to a vector.
+// padded to a vector; and a product whose weight comes from memory, each panel of it for all rows,
+// beside the same that goes through all panels for each tile of rows.
 
 #include <fmt/format.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -35,7 +37,8 @@ constexpr char kMeasures[] =
     "weight\n"
     "that was packed before; attention, which reads through its transposes, against storing them;\n"
     "products of run-time sizes against the same with numbers, and those of\n"
-    "few columns against as many as a vector holds.";
+    "few columns against as many as a vector holds. A weight that comes from memory is read once,\n"
+    "against once for each tile of rows.";
 
 LoopNest derived(const Graph& graph) { return run_pipeline(graph, Target::host()).nest; }
 
@@ -194,6 +197,33 @@ void add_few_columns(int64_t m, int64_t k, int64_t n, std::vector<Comparison>* a
   add(std::move(one), values, all);
 }
 
+// On one thread: each panel is in L2 for all tiles of rows but the first. The peer has these two
+// loops the other way around.
+void add_panels_from_memory(int64_t m, int64_t k, int64_t n, std::vector<Comparison>* all) {
+  Target target = Target::host();
+  target.cores = 1;
+  const Graph graph(matmul(input("x", f32, {m, k}), weight("w", f32, {k, n}), "y"));
+  const Schedule by_panels = run_pipeline(graph, target).schedule;
+  Schedule by_rows(graph);
+  const std::map<std::string, std::string> others = {{"panel", "tile"}, {"tile", "panel"}};
+  for (const auto& [name, stage] : by_panels.stages()) {
+    for (Directive d : stage.directives()) {
+      const bool says_order =
+          d.kind == DirectiveKind::reorder || d.kind == DirectiveKind::compute_at;
+      for (std::string& loop : d.axes) {
+        if (says_order && others.count(loop) > 0) loop = others.at(loop);
+      }
+      by_rows[name].add(std::move(d));
+    }
+  }
+  const Values values = values_of(graph);
+  Comparison one{fmt::format("panels_from_memory/{}x{}x{}", m, k, n), "GF/s", gigaflops(m, n, k)};
+  one.emulsion.call = kernel_call(run_pipeline(graph, by_panels), values);
+  one.peers.push_back(
+      {"all panels for each tile of rows", kernel_call(run_pipeline(graph, by_rows), values)});
+  add_on_one_thread(one, values, 0, all);
+}
+
 // Self-attention, as frameworks write it, and the reshapes and transposes in it.
 struct Attention {
   Tensor said;
@@ -245,6 +275,7 @@ Report run(const ProgramOptions& options) {
   add_transposed_weight(1024, &all);
   add_matrix_vector(4096, &all);
   add_scores(1024, 64, 1024, &all);
+  add_panels_from_memory(64, 512, 1376, &all);
   for (int64_t n : {256, 512, 1024, 2048}) {
     const Graph graph(matmul(input("x", f32, {n, n}), input("w", f32, {n, n}), "y"));
     add_without_copies(fmt::format("by_rows/{}", n), graph, gigaflops(n, n, n), &all);

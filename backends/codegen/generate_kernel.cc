@@ -170,8 +170,9 @@ void generate_code(const KernelRequest& request, const KernelFunction& kernel) {
   check_request(request);
   const Graph graph = graph_of(kernel, KernelContext(request.targets, request.data));
   std::vector<LoopNest> nests;
-  for (ScheduledNest& made : nests_for(request, graph).targets)
+  for (ScheduledNest& made : nests_for(request, graph).targets) {
     nests.push_back(std::move(made.nest));
+  }
   write_code(nests, request.name, request.targets, request.directory, request.compile);
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "backends/halide/set_apart.h"
+
 namespace emulsion {
 namespace {
 
@@ -54,54 +56,26 @@ class FindsDigits : public hi::IRVisitor {
   std::map<std::string, Halide::Expr> values_;
 };
 
-// What stays as it is, under names and apart.
-class LanesTogether : public hi::IRMutator {
- public:
-  std::map<std::string, Halide::Expr> values;
-  std::map<std::string, Stmt> stores;
-
- private:
-  using hi::IRMutator::visit;
+// What stays as it is; of a sum of lanes, what is added up is rewritten alone.
+class LanesTogether : public SetApart {
+  using SetApart::visit;
 
   Halide::Expr visit(const hi::VectorReduce* op) override {
-    const std::string name = hi::unique_name("together");
     const Stmt value = hi::rewrite_interleavings(hi::Evaluate::make(op->value));
-    values[name] =
-        hi::VectorReduce::make(op->op, value.as<hi::Evaluate>()->value, op->type.lanes());
-    return hi::Variable::make(op->type, name);
+    return set_apart(
+        hi::VectorReduce::make(op->op, value.as<hi::Evaluate>()->value, op->type.lanes()));
   }
   Stmt visit(const hi::Store* op) override {
     FindsDigits finds;
     op->value.accept(&finds);
-    if (!finds.found) return hi::IRMutator::visit(op);
-    const std::string name = hi::unique_name("together");
-    stores[name] = op;
-    return hi::Evaluate::make(hi::Variable::make(Halide::Int(32), name));
+    return finds.found ? set_apart(Stmt(op)) : SetApart::visit(op);
   }
-};
-
-class PutsBack : public hi::IRMutator {
- public:
-  explicit PutsBack(const std::map<std::string, Stmt>& stores) : stores_(stores) {}
-
- private:
-  using hi::IRMutator::visit;
-
-  Stmt visit(const hi::Evaluate* op) override {
-    const auto* name = op->value.as<hi::Variable>();
-    const auto store = name == nullptr ? stores_.end() : stores_.find(name->name);
-    return store == stores_.end() ? Stmt(op) : store->second;
-  }
-
-  const std::map<std::string, Stmt>& stores_;
 };
 
 }  // namespace
 
 Stmt with_interleavings(const Stmt& statement) {
-  LanesTogether together;
-  const Stmt apart = hi::rewrite_interleavings(together.mutate(statement));
-  return hi::substitute(together.values, PutsBack(together.stores).mutate(apart));
+  return LanesTogether().run(hi::rewrite_interleavings, statement);
 }
 
 }  // namespace emulsion

@@ -22,6 +22,7 @@
 #include "backends/halide/one_step_loops.h"
 #include "backends/halide/ramp_indices.h"
 #include "backends/halide/scalar_ops.h"
+#include "backends/halide/set_apart.h"
 #include "backends/halide/shuffled_loads.h"
 #include "backends/halide/split_vectors.h"
 #include "backends/halide/transpose_parts.h"
@@ -353,28 +354,19 @@ int least_masked_bits_to_store(const Halide::Target& target) {
   return target.has_feature(Halide::Target::AVX512_Skylake) ? 8 : kNoMasks;
 }
 
-// Choices by one condition for all lanes, under names and apart.
-class ChoicesApart : public hi::IRMutator {
- public:
-  std::map<std::string, Halide::Expr> named;
-
- private:
-  using hi::IRMutator::visit;
+// Halide's pass looks for bounds of all that has a name, and finds none of an index that lanes
+// choose inside of a choice by one condition for all lanes: it ends with an error.
+class ChoicesApart : public SetApart {
+  using SetApart::visit;
 
   Halide::Expr visit(const hi::Call* op) override {
-    if (!op->is_intrinsic(hi::Call::if_then_else)) return hi::IRMutator::visit(op);
-    const std::string name = hi::unique_name("apart");
-    named[name] = op;
-    return hi::Variable::make(op->type, name);
+    const bool chooses = op->is_intrinsic(hi::Call::if_then_else);
+    return chooses ? set_apart(Halide::Expr(op)) : SetApart::visit(op);
   }
 };
 
-// Halide's pass looks for bounds of all that has a name, and finds none of an index that lanes
-// choose inside of a choice: it ends with an error.
 Stmt with_small_allocations(const Stmt& statement) {
-  ChoicesApart apart;
-  const Stmt without = apart.mutate(statement);
-  return hi::substitute(apart.named, hi::bound_small_allocations(without));
+  return ChoicesApart().run(hi::bound_small_allocations, statement);
 }
 
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "backends/halide/named_vectors.h"
 #include "backends/halide/one_lane.h"
 
 namespace emulsion {
@@ -62,16 +63,16 @@ std::vector<int> ends_of_runs(const Distances& near, int bits) {
   return ends;
 }
 
-class ShuffleLoads : public hi::IRMutator {
-  using hi::IRMutator::visit;
+class ShuffleLoads : public NamedVectors {
+  using NamedVectors::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
     const bool is_shuffled = op->type.is_vector() && hi::is_const_one(op->predicate) &&
                              op->index.as<hi::Ramp>() == nullptr &&
                              op->index.as<hi::Broadcast>() == nullptr;
-    if (!is_shuffled) return hi::IRMutator::visit(op);
+    if (!is_shuffled) return NamedVectors::visit(op);
     const auto near = distances(with_values(op->index), op->type.bits());
-    if (!near) return hi::IRMutator::visit(op);
+    if (!near) return NamedVectors::visit(op);
     if (const std::vector<int> ends = ends_of_runs(*near, op->type.bits()); !ends.empty()) {
       return chosen(*op, *near, ends);
     }
@@ -122,34 +123,6 @@ class ShuffleLoads : public hi::IRMutator {
     }
     return value;
   }
-
-  // What vectors of the index have a name for.
-  Halide::Expr with_values(const Halide::Expr& index) {
-    class Values : public hi::IRMutator {
-     public:
-      explicit Values(const hi::Scope<Halide::Expr>& vectors) : vectors_(vectors) {}
-
-     private:
-      using hi::IRMutator::visit;
-      Halide::Expr visit(const hi::Variable* op) override {
-        const Halide::Expr* value = vectors_.find(op->name);
-        return value == nullptr ? Halide::Expr(op) : mutate(*value);
-      }
-      const hi::Scope<Halide::Expr>& vectors_;
-    };
-    return Values(vectors_).mutate(index);
-  }
-
-  template <typename LetOrStmt>
-  auto visit_let(const LetOrStmt* op) {
-    const Halide::Expr value = mutate(op->value);
-    const hi::ScopedBinding<Halide::Expr> name(value.type().is_vector(), vectors_, op->name, value);
-    return LetOrStmt::make(op->name, value, mutate(op->body));
-  }
-  Halide::Expr visit(const hi::Let* op) override { return visit_let(op); }
-  hi::Stmt visit(const hi::LetStmt* op) override { return visit_let(op); }
-
-  hi::Scope<Halide::Expr> vectors_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/halide/named_vectors.h"
 #include "backends/halide/one_lane.h"
 #include "backends/halide/ramp_indices.h"
 
@@ -215,17 +216,17 @@ Halide::Expr chosen(const Halide::Expr& index, const Halide::Expr& condition,
 
 using Elements = std::map<std::string, Halide::Expr>;
 
-class SplitWrapped : public hi::IRMutator {
+class SplitWrapped : public NamedVectors {
  public:
   // With `elements` vectors of fewer bits, else those of more.
   explicit SplitWrapped(int least_bits, std::optional<Elements> elements = std::nullopt)
       : least_bits_(least_bits), elements_(std::move(elements)) {}
 
  private:
-  using hi::IRMutator::visit;
+  using NamedVectors::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
-    Halide::Expr made = hi::IRMutator::visit(op);
+    Halide::Expr made = NamedVectors::visit(op);
     const auto* load = made.as<hi::Load>();
     if (load->type.is_scalar() || load->index.type().element_of() != Halide::Int(32)) return made;
     if ((load->type.bits() < least_bits_) != elements_.has_value()) return made;
@@ -325,35 +326,8 @@ class SplitWrapped : public hi::IRMutator {
     return hi::Load::make(load.type, load.name, index, load.image, load.param, mask, {});
   }
 
-  // What vectors of the index have a name for.
-  Halide::Expr with_values(const Halide::Expr& index) {
-    class Values : public hi::IRMutator {
-     public:
-      explicit Values(const hi::Scope<Halide::Expr>& vectors) : vectors_(vectors) {}
-
-     private:
-      using hi::IRMutator::visit;
-      Halide::Expr visit(const hi::Variable* op) override {
-        const Halide::Expr* value = vectors_.find(op->name);
-        return value == nullptr ? Halide::Expr(op) : mutate(*value);
-      }
-      const hi::Scope<Halide::Expr>& vectors_;
-    };
-    return Values(vectors_).mutate(index);
-  }
-
-  template <typename LetOrStmt>
-  auto visit_let(const LetOrStmt* op) {
-    const Halide::Expr value = mutate(op->value);
-    const hi::ScopedBinding<Halide::Expr> name(value.type().is_vector(), vectors_, op->name, value);
-    return LetOrStmt::make(op->name, value, mutate(op->body));
-  }
-  Halide::Expr visit(const hi::Let* op) override { return visit_let(op); }
-  hi::Stmt visit(const hi::LetStmt* op) override { return visit_let(op); }
-
   const int least_bits_;
   const std::optional<Elements> elements_;  // of memory, by its name
-  hi::Scope<Halide::Expr> vectors_;
 };
 
 }  // namespace

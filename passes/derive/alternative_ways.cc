@@ -6,22 +6,17 @@
 
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/stage_directives.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
 
-bool is_inline(const StageSchedule& stage) {
-  const std::vector<Directive>& all = stage.directives();
-  return std::any_of(all.begin(), all.end(),
-                     [](const Directive& d) { return d.kind == DirectiveKind::compute_inline; });
-}
-
 bool has_tile_that_starts_earlier(const Schedule& schedule, const std::string& name) {
   const StageSchedule* stage = schedule.find(name);
-  if (stage == nullptr) return false;
-  const std::vector<Directive>& all = stage->directives();
-  return std::any_of(all.begin(), all.end(),
-                     [](const Directive& d) { return d.tail == Tail::shift_inwards; });
+  return stage != nullptr && has_any(stage->directives(), [](const Directive& d) {
+           return d.tail == Tail::shift_inwards;
+         });
 }
 
 bool is_choice(const Directive& d) { return d.kind == DirectiveKind::alternative; }
@@ -38,13 +33,20 @@ std::string renamed(const std::string& name, const Names& names) {
   return found == names.end() ? name : found->second;
 }
 
-// The directives of a schedule of its own, of stages by other names.
-void add_renamed(const Schedule& made, const Names& names, Schedule* schedule) {
+// The directives of a schedule of its own, of stages by other names. `condition`: where it is
+// taken, if not everywhere else; cases that never hold there are left out.
+void add_renamed(const Schedule& made, const Names& names, const Expr& condition,
+                 Schedule* schedule) {
   for (const auto& [name, stage] : made.stages()) {
     const StageSchedule* there = schedule->find(name);
     if (is_inline(stage) && there != nullptr && is_inline(*there)) continue;
+    bool is_never = false;
     for (Directive d : stage.directives()) {
       if (is_choice(d)) continue;  // of beside_way()
+      if (d.kind == DirectiveKind::specialize) {
+        is_never = condition.defined() && never_holds(condition && d.condition);
+      }
+      if (is_never) continue;
       if (is_packed_already(d, *schedule)) continue;
       d.target = renamed(d.target, names);
       (*schedule)[renamed(name, names)].add(std::move(d));
@@ -110,8 +112,7 @@ Names names_of_added(const Schedule& made, const Schedule& all) {
 
 bool can_have_ways(const Op& reader, const Schedule& schedule) {
   const StageSchedule* stage = schedule.find(reader.name);
-  const bool has_ways = stage != nullptr && std::any_of(stage->directives().begin(),
-                                                        stage->directives().end(), is_choice);
+  const bool has_ways = stage != nullptr && has_any(stage->directives(), is_choice);
   return is_output(reader, schedule) && !has_ways;
 }
 
@@ -154,13 +155,13 @@ void add_ways(const Op& reader, const std::vector<AlternativeWay>& all, const Sc
     (*schedule)[chosen].store_in_output(reader.name);
     for (const AlternativeWay& way : ways) (*schedule)[reader.name].specialize(way.condition);
     of_otherwise[reader.name] = chosen;
-    add_renamed(otherwise, of_otherwise, schedule);
+    add_renamed(otherwise, of_otherwise, Expr(), schedule);
   } else {
     add_where_none(otherwise, of_otherwise, reader.name, ways, schedule);
   }
   for (size_t i = 0; i < ways.size(); ++i) {
     (*schedule)[names[i].at(reader.name)].store_in_output(reader.name);
-    add_renamed(ways[i].schedule, names[i], schedule);
+    add_renamed(ways[i].schedule, names[i], ways[i].condition, schedule);
   }
 }
 

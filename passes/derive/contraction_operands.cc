@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
@@ -125,12 +127,6 @@ Expr read_of_the_weight(const Expr& read) {
   });
 }
 
-bool is_inline(const Schedule& schedule, const std::string& name) {
-  const StageSchedule* stage = schedule.find(name);
-  return stage && !stage->directives().empty() &&
-         stage->directives().front().kind == DirectiveKind::compute_inline;
-}
-
 std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const std::string& column) {
   std::optional<size_t> found;
   for (size_t i = 0; i < read->args.size(); ++i) {
@@ -206,25 +202,22 @@ size_t loops_around_panels(const Op& op, const Contraction& c,
     return static_cast<double>(steps) * (static_cast<double>(weights) +
                                          static_cast<double>(times) * static_cast<double>(of_step));
   };
-  struct Place {
-    size_t around;
-    double bytes;
-  };
-  std::optional<Place> best;
+  // The bytes of each number of loops that threads can share.
+  std::vector<std::pair<double, size_t>> choices;
   int64_t steps = 1;
   const bool has_panels = target.cores < 2 || panels >= kPanelsForCore * target.cores;
-  if (has_panels) best = {0, bytes_read(1)};
+  if (has_panels) choices.emplace_back(bytes_read(1), 0);
   for (size_t i = 0; i < all; ++i) {
     const Axis& axis = op.axes[outer_axes[i]];
     if (mentions(c.b, axis.name())) return all;
     const std::optional<int64_t> extent = axis.extent().as_constant();
-    if (!extent) best.reset();
+    if (!extent) choices.clear();
     steps = saturated_product(steps, extent.value_or(1));
     const bool is_shared = target.cores < 2 || !extent || steps >= target.cores;
-    const double bytes = bytes_read(steps) / (i + 1 == all ? kLeastGain : 1);
-    if (is_shared && (!best || bytes < best->bytes)) best = {i + 1, bytes};
+    if (!is_shared) continue;
+    choices.emplace_back(bytes_read(steps) / (i + 1 == all ? kLeastGain : 1), i + 1);
   }
-  return best ? best->around : all;
+  return choices.empty() ? all : std::min_element(choices.begin(), choices.end())->second;
 }
 
 bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
@@ -242,10 +235,7 @@ bool is_turned(const Op& op, const Expr& b, const Axis& column, std::optional<in
 }
 
 bool has_few_steps(const Op& op, int64_t most) {
-  int64_t steps = 1;
-  for (const Axis& axis : op.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(most + 1));
-  }
+  const int64_t steps = steps_of_sum(op, most + 1);
   return steps > 0 && steps <= most;
 }
 
@@ -291,22 +281,44 @@ bool pays_to_mask(const Op& op, size_t column_at, const Target& target) {
   return target.has("avx512_skylake") || !has_few_steps(op);
 }
 
-void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
-                 const std::string& consumer, const std::optional<Axis>& panel,
-                 const RegisterTile& tile, Schedule* schedule) {
-  const std::string copy = fresh_stage(*schedule, operand.name + "_panel");
-  if (panel) {
-    stage_operand(*schedule, reader, operand.name, copy, consumer, *panel);
+namespace {
+
+// A copy of an operand whose columns lie one after another.
+struct ColumnsCopy {
+  StageSchedule& stage;
+  Axis column, lane;
+  std::vector<Axis> others;  // innermost first
+};
+
+// At the steps of a loop of `consumer`, if one is given; else whole, before all loops.
+ColumnsCopy copy_columns(const Op& operand, size_t column_at, const std::string& suffix,
+                         const std::string& reader, const std::string& consumer,
+                         const std::optional<Axis>& at, Schedule* schedule) {
+  const std::string copy = fresh_stage(*schedule, operand.name + suffix);
+  if (at) {
+    stage_operand(*schedule, reader, operand.name, copy, consumer, *at);
   } else {
     (*schedule)[reader].copy_in(operand.name, copy);
   }
-  StageSchedule& stage = (*schedule)[copy];
   std::vector<Axis> axes = copy_axes(operand);  // outermost first
-  const Axis column = axes[column_at], lane(fresh_axis(operand, "lane"));
+  const Axis column = axes[column_at];
   axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(column_at));
-  std::vector<Axis> order(axes.rbegin(), axes.rend());
+  ColumnsCopy made{(*schedule)[copy], column, Axis(fresh_axis(operand, "lane")),
+                   std::vector<Axis>(axes.rbegin(), axes.rend())};
+  std::vector<Axis> storage = made.others;
+  storage.insert(storage.begin(), column);
+  if (column_at != axes.size()) made.stage.reorder_storage(storage);
+  return made;
+}
+
+}  // namespace
+
+void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
+                 const std::string& consumer, const std::optional<Axis>& panel,
+                 const RegisterTile& tile, Schedule* schedule) {
+  auto [stage, column, lane, order] =
+      copy_columns(operand, column_at, "_panel", reader, consumer, panel, schedule);
   order.insert(order.begin(), column);
-  if (column_at != axes.size()) stage.reorder_storage(order);
   if (panel) {
     if (tile.columns > tile.lanes) {
       stage.split(column, column, lane, tile.lanes).unroll(column);
@@ -319,21 +331,9 @@ void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
 
 void turn_columns(const Op& operand, size_t column_at, const std::string& reader,
                   const BlockLoops& blocks, int64_t lanes, Schedule* schedule) {
-  const std::string copy = fresh_stage(*schedule, operand.name + "_turned");
-  if (blocks.around) {
-    stage_operand(*schedule, reader, operand.name, copy, blocks.reader, *blocks.around);
-  } else {
-    (*schedule)[reader].copy_in(operand.name, copy);
-  }
-  StageSchedule& stage = (*schedule)[copy];
-  std::vector<Axis> axes = copy_axes(operand);  // outermost first
-  const Axis column = axes[column_at], lane(fresh_axis(operand, "lane"));
+  auto [stage, column, lane, order] =
+      copy_columns(operand, column_at, "_turned", reader, blocks.reader, blocks.around, schedule);
   const Extent& columns = operand.shape[column_at];
-  axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(column_at));
-  std::vector<Axis> order(axes.rbegin(), axes.rend());
-  std::vector<Axis> storage = order;
-  storage.insert(storage.begin(), column);
-  if (column_at != axes.size()) stage.reorder_storage(storage);
   stage.align_storage(column, odd_lines(columns, operand.dtype));
   const bool exact = columns.exact_quotient(lanes).has_value();
   const bool is_long = columns.as_constant().value_or(0) >= lanes;

@@ -35,7 +35,6 @@ bool can_pack(const Expr& read, const std::string& column);
 bool transposes_a_weight(const Op& op);
 // The read of the weight that a read of its transposition is.
 Expr read_of_the_weight(const Expr& read);
-bool is_inline(const Schedule& schedule, const std::string& name);
 
 // From how many rows on it takes less time to turn an operand that does not lie along the columns
 // than to sum up along the reduction, in lanes that are then added up for each element.

@@ -11,6 +11,7 @@
 #include "passes/derive/derive_few_columns.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/merge_axes.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -280,8 +281,7 @@ bool threads_share_rows(const Op& op, const Target& target) {
 namespace {
 
 bool is_partitioned(const StageSchedule& stage, const Axis& loop) {
-  const std::vector<Directive>& all = stage.directives();
-  return std::any_of(all.begin(), all.end(), [&](const Directive& d) {
+  return has_any(stage.directives(), [&](const Directive& d) {
     return d.kind == DirectiveKind::partition && d.axes[0] == loop.name();
   });
 }

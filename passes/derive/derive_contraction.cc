@@ -8,6 +8,7 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/read_sources.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {

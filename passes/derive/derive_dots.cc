@@ -12,6 +12,7 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/index/size_facts.h"
 
 namespace emulsion {

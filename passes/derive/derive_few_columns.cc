@@ -15,6 +15,8 @@ namespace emulsion {
 namespace {
 
 constexpr int64_t kUnderWay = 4;  // vectors that are added to
+// Several columns are summed side by side from so many rows on.
+constexpr int64_t kLeastRows = 64;
 
 int64_t vectors_of_row(const Op& op, const Target& target) {
   const int64_t lanes = value_lanes(op, target);
@@ -164,7 +166,6 @@ std::string derive_few_columns(const Op& op, const Target& target, Schedule* sch
 }
 
 std::vector<size_t> columns_of_long_sums(const Op& op) {
-  constexpr int64_t kLeastRows = 64;
   if (op.combiner == Combiner::none || op.reduction_axes.empty()) return {};
   if (op.reduction_axes.back().extent().as_constant().value_or(0) < kLeastRows) return {};
   for (const Expr& read : reads_in(op.body)) {
@@ -172,11 +173,10 @@ std::vector<size_t> columns_of_long_sums(const Op& op) {
     if (!are_few(number_of(op.axes, columns))) continue;
     // Of each row of results it reads others.
     bool is_read_once = true, has_others = false;
-    for (size_t i = 0; i < op.axes.size(); ++i) {
-      const bool is_column = std::find(columns.begin(), columns.end(), i) != columns.end();
-      if (is_column || op.axes[i].extent() == Extent(1)) continue;
+    for (const Axis& axis : axes_around(op, columns)) {
+      if (axis.extent() == Extent(1)) continue;
       has_others = true;
-      is_read_once = is_read_once && mentions(read, op.axes[i].name());
+      is_read_once = is_read_once && mentions(read, axis.name());
     }
     // Of one row of one axis: sums_few_columns().
     if ((has_others || columns.size() > 1) && is_read_once) return columns;
@@ -212,7 +212,6 @@ void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* sc
 }
 
 std::vector<Axis> summed_columns(const Op& op) {
-  constexpr int64_t kLeastRows = 64;
   std::vector<Axis> found;
   if (op.combiner == Combiner::none || op.reduction_axes.size() < 2) return found;
   std::vector<Axis> all = op.axes;

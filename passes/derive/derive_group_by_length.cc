@@ -16,6 +16,7 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_row_axes.h"
 #include "passes/derive/rows_at_a_time.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/index/size_facts.h"
 
 namespace emulsion {
@@ -117,9 +118,7 @@ bool has_rows_for_lanes(const Op& reader, size_t rows, const Target& target) {
 bool stores_in_output(const Schedule& schedule) {
   const auto& stages = schedule.stages();
   return std::any_of(stages.begin(), stages.end(), [](const auto& named) {
-    const std::vector<Directive>& all = named.second.directives();
-    return std::any_of(all.begin(), all.end(),
-                       [](const Directive& d) { return d.kind == DirectiveKind::store_in_output; });
+    return has_kind(named.second.directives(), DirectiveKind::store_in_output);
   });
 }
 
@@ -181,7 +180,7 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
   const auto derive = [&](const RowGroup& rows, Schedule* of_rows) {
     derive_in_ways(rows, target, of_rows);
   };
-  derive_merged_rows(group, at_a_time, derive, schedule);
+  derive_with_merged_axes(group, at_a_time, derive, schedule);
 }
 
 }  // namespace emulsion

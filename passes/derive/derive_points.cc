@@ -67,7 +67,7 @@ void derive_points(const Op& group, const Target& target, Schedule* schedule) {
   if (shape.size() < 3 || shape.back().as_constant().value_or(kMostValues + 1) > kMostValues) {
     return derive_as_they_are(group, target, schedule);
   }
-  derive_merged_rows(
+  derive_with_merged_axes(
       RowGroup{{{&group, first_axes(shape.size() - 1)}}},
       [&](const RowGroup& of) { return are_pixels(of.reader(), target) ? 2 : 1; },
       [&](const RowGroup& of, Schedule* made) { derive_as_they_are(of.reader(), target, made); },

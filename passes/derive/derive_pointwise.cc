@@ -12,6 +12,7 @@
 #include "passes/derive/planes_of_pixels.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/repeated_reads.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/derive/transposed_tiles.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
@@ -164,6 +165,15 @@ bool has_straddling_vectors(const Points& points, const Target& target) {
   return !points.planes && has_steps_without_reads_at_ends(points.op, target);
 }
 
+// The steps of blocks of vectors that go along the row; 0 where none do.
+int64_t block_along_row(const Points& points, const Target& target) {
+  const Op& op = points.op;
+  const bool has_blocks = !points.planes && !crosses(op, target) && borders_by_axis(op).empty() &&
+                          (!reads_apart(op) || parts_at_a_time(op, op.axes.back(), target) == 1) &&
+                          vector_axis(op, target) + 1 == op.axes.size();
+  return has_blocks ? block_of_repeats(op, target) : 0;
+}
+
 // The loops of an operation, and of these the one that threads may share.
 std::optional<Axis> derive_points(const Points& points, const Target& target,
                                   const PointLoops& wanted, StageSchedule* loops_of) {
@@ -185,9 +195,7 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
   const bool has_pieces = !is_in_blocks && !points.planes && parts == 1 &&
                           (wanted.fills_vector || !lacks_masks(op, target));
-  const bool has_blocks = !across && !is_gathered && !points.planes && parts == 1 &&
-                          rows + 1 == op.axes.size() && borders.empty();
-  const int64_t repeats = has_blocks ? block_of_repeats(op, target) : 0;
+  const int64_t repeats = tile || is_gathered ? 0 : block_along_row(points, target);
   const bool straddles = wanted.fills_vector && has_steps_without_reads_at_ends(op, target);
   std::vector<Extent> turns;
   if (has_pieces && !straddles) turns = turns_to_cut_at(op, target);
@@ -301,15 +309,6 @@ void share_rows(const Op& op, const Axis& row, StageSchedule* stage) {
   stage->split(row, task, row, kRowsOfTask, Tail::guard).parallel(task);
 }
 
-// The steps of blocks of vectors that go along the row; 0 where none do.
-int64_t block_along_row(const Points& points, const Target& target) {
-  const Op& op = points.op;
-  const bool has_blocks = !points.planes && !crosses(op, target) && borders_by_axis(op).empty() &&
-                          (!reads_apart(op) || parts_at_a_time(op, op.axes.back(), target) == 1) &&
-                          vector_axis(op, target) + 1 == op.axes.size();
-  return has_blocks ? block_of_repeats(op, target) : 0;
-}
-
 // The steps for which each plane has several vectors; 0 where they have one.
 int64_t steps_of_planes(const Points& points, const Target& target) {
   if (match_pixels(points.op, value_lanes(points.op, target))) return 0;
@@ -380,10 +379,9 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
                                          : std::nullopt;
   const bool in_blocks = vector_axis(op, target) == 0 && enough && enough->defined();
   bool is_tile_of_long = false;  // whether rows that are no tile are short
-  if (!points.planes && has_tile_of_sizes(op, target)) {
-    const TransposedTile tile = *transposed_tile(op, target);
-    derive_where(where(tile.condition), points, target, Length::tile_or_more, stage);
-    is_tile_of_long = tile.lanes > 0 && op.axes[tile.across].extent().is_constant();
+  if (const auto tile = points.planes ? std::nullopt : tile_of_sizes(op, target)) {
+    derive_where(where(tile->condition), points, target, Length::tile_or_more, stage);
+    is_tile_of_long = tile->lanes > 0 && op.axes[tile->across].extent().is_constant();
   }
   if (in_blocks) {  // which are longer than a vector
     stage->specialize(where(*enough));
@@ -422,7 +420,7 @@ void derive_alike(const Points& points, const Target& target, StageSchedule* sta
   const Op& op = points.op;
   const Axis& along = op.axes[vector_axis(op, target)];
   const bool in_blocks = vector_axis(op, target) == 0 && wakes_threads(op, target);
-  if ((!points.planes && has_tile_of_sizes(op, target)) ||
+  if ((!points.planes && tile_of_sizes(op, target)) ||
       (!along.extent().is_constant() &&
        (in_blocks || needs_what_it_lacks(op, target) || has_ends_to_cut(points, target) ||
         has_straddling_vectors(points, target)))) {

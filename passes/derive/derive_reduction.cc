@@ -142,8 +142,8 @@ bool are_one_loop(const Op& op, size_t shared) { return shared > 1 && shared == 
 // Of how many rows of a run-time length one part after another is summed, side by side. A row may
 // be short: a line of each has fewer lanes for nothing than as much of one row, and as many sums
 // are under way. Of a run-time number of rows the last ones are as many as the others, the last row
-// again and again. Of rows that threads share as one loop with those around them a number that
-// divides them, which are no part of that loop.
+// again and again. Where threads share all rows as one loop, those of a step are inside of it: a
+// number of them that divides the last axis.
 int64_t rows_side_by_side(const Op& op, size_t shared, const Target& target) {
   constexpr int64_t kMostRows = 4, kMostOfRows = 8;  // vectors
   if (op.axes.empty() || op.reduction_axes.back().extent().is_constant()) return 1;
@@ -164,22 +164,23 @@ void derive_rows_side_by_side(const Op& op, int64_t rows, size_t shared, const T
   const Axis& last = op.axes.back();
   const Axis row(fresh_axis(op, "row"));
   const bool exact = last.extent().exact_quotient(rows).has_value();
+  const bool is_one_loop = are_one_loop(op, shared);
   const auto split_rows = [&] {
     stage.split(last, last, row, rows, exact ? Tail::automatic : Tail::guard).unroll(row);
     if (!exact) stage.partition(last);
   };
   std::vector<Axis> loops = op.axes;
-  if (are_one_loop(op, shared)) {
+  if (is_one_loop) {
     split_rows();
     loops.back() = Axis(last.name(), *last.extent().exact_quotient(rows));
   }
   std::optional<RowTasks> tasks;
   if (shared > 0) tasks = share_loops(op, loops, shared, std::nullopt, target, &stage);
-  if (!are_one_loop(op, shared)) split_rows();
+  if (!is_one_loop) split_rows();
   if (tasks) {
     parallel_from(stage, tasks->tasks, work_of_sums(op), points_for_threads({&op}, target));
   }
-  lanes.compute_at(op.name, are_one_loop(op, shared) ? tasks->last : last, schedule);
+  lanes.compute_at(op.name, is_one_loop ? tasks->last : last, schedule);
   for (const std::string& name : lanes.stages) (*schedule)[name].unroll(last);
   std::vector<Axis> order = {last};
   order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());

@@ -9,6 +9,7 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_blocks.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/index/size_facts.h"
 
 namespace emulsion {

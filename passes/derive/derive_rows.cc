@@ -11,6 +11,7 @@
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/row_groups.h"
 #include "passes/derive/rows_at_a_time.h"
+#include "passes/derive/stage_directives.h"
 
 namespace emulsion {
 namespace {

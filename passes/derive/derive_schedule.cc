@@ -83,7 +83,7 @@ void derive_combined(const Op& op, const Target& target, const DeriveOptions& op
   // Of pixels, vectors go along one colour after the other, unless all are one row.
   const auto pixels = pixels_to_sum(op, value_lanes(op, target));
   const bool are_pixels = pixels && is_sum_of_sizes(pixels->x.extent());
-  derive_merged_rows(
+  derive_with_merged_axes(
       columns,
       [&](const RowGroup& of) {
         const bool is_one_row = are_pixels && of.reader().axes.size() < op.axes.size();

@@ -404,7 +404,7 @@ bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
   // The axes that say which row are one where they lie one after another.
   const RowGroup rows{{{&group, first_axes(rank - 1)}}};
   bool is_derived = false;
-  derive_merged_rows(
+  derive_with_merged_axes(
       rows, [&](const RowGroup& of) { return rows_at_a_time(of.reader(), target); },
       [&](const RowGroup& of, Schedule* made) {
         is_derived = derive_chain(of.reader(), target, made);

@@ -117,8 +117,9 @@ void derive_rows_by_length(const Op& op, const Expr& length, const Target& targe
   if (wakes_threads_to_sum(op, target)) {
     const Axis shared = shared_loop(op, around, target, &stage);
     const std::optional<Expr> enough = reaches(work_of(op), points_for_threads({&op}, target));
-    if (enough && !never_reaches(*enough, length, kMostElements)) {
-      stage.specialize(enough->defined() ? is_short && *enough : is_short).parallel(shared);
+    const Expr both = enough && enough->defined() ? is_short && *enough : is_short;
+    if (enough && !never_holds(both)) {
+      stage.specialize(both).parallel(shared);
       if (!enough->defined()) return;
     }
   }

@@ -258,15 +258,15 @@ class SharedLoops {
         members_(siblings_of(group, threads_, target)),
         leader_(members_[0].view()),
         rows_(vector_axis(leader_, target)) {
+    const auto block = block_of(group, leader_, rows_, target);
     if (const auto lanes = lanes_of_all(members_, rows_, target, schedule)) {
       const bool waits = wait_for_stores(group, leader_, rows_, target);
-      const auto block = in_tasks() ? block_of(group, leader_, rows_, target) : std::nullopt;
-      const Extent row = block ? Extent(*block) : leader_.axes[rows_].extent();
+      const bool has_block = in_tasks() && block;
+      const Extent row = has_block ? Extent(*block) : leader_.axes[rows_].extent();
       if (waits) turn_ = vectors_of_turn(row, *lanes);
       vectors_ = !waits || turn_;
     }
-    const bool needs_block = !vectors_ || in_tasks();
-    if (needs_block) block_ = block_of(group, leader_, rows_, target);
+    if (!vectors_ || in_tasks()) block_ = block;
     if (threads_ && rows_ > 0) {
       const auto begin = leader_.axes.begin();
       fused_ = count_shared({begin, begin + static_cast<std::ptrdiff_t>(rows_)}, target);

@@ -452,10 +452,6 @@ bool wakes_threads_from(const std::vector<Extent>& points, int64_t least, const 
 // Whether the product of `extents`, over run-time sizes, reaches `least`: always (an undefined
 // expression), never (nothing), or where a condition over the sizes holds.
 std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least);
-// Whether that condition never holds where a run-time size is at most so much.
-bool never_reaches(const Expr& condition, const Expr& size, int64_t most);
-// Whether a stage has a specialization for that condition.
-bool has_case(const StageSchedule& stage, const Expr& condition);
 // Threads share `loop` where the product of `extents`, over run-time sizes, reaches `least`:
 // always, never, or decided by each call (specialize). The last directive on a stage.
 void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,

@@ -9,6 +9,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/merge_axes.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/derive/sums_in_parts.h"
 
 namespace emulsion {
@@ -43,12 +44,6 @@ Op with_merged_reduction(const Op& op, const std::optional<MergedAxes>& merged) 
   return merged ? merged->view : op;
 }
 
-bool says_where(const StageSchedule& stage) {
-  const std::vector<Directive>& all = stage.directives();
-  return std::any_of(all.begin(), all.end(),
-                     [](const Directive& d) { return d.kind == DirectiveKind::store_in; });
-}
-
 void sum_all_in_parts(const Op& op, const std::optional<MergedAxes>& merged, const PartSizes& sizes,
                       const Target& target, Schedule* schedule) {
   if (merged) merged->fuse(&(*schedule)[op.name]);
@@ -62,7 +57,8 @@ void sum_all_in_parts(const Op& op, const std::optional<MergedAxes>& merged, con
   if (parts.uneven) {
     StageSchedule& stage = (*schedule)[lanes.stages.front()];
     stage.partition(*parts.uneven);
-    if (!says_where(stage)) stage.store_in(Memory::registers);  // else there already
+    const bool says_where = has_kind(stage.directives(), DirectiveKind::store_in);
+    if (!says_where) stage.store_in(Memory::registers);  // else there already
   }
   lanes.compute_at(parts.part.name, parts.block, schedule);
 }

@@ -39,7 +39,7 @@ int64_t common_factor(const Extent& extent) {
 
 constexpr int64_t kTasksForCore = 8;
 // Of tiles whose panels come from memory, as a part of that of tiles whose panels are in L2
-// (//benchmarks:model_blocks, gated_ffn of 64 rows).
+// (panels_from_memory of //benchmarks:products).
 constexpr double kSpeedFromMemory = 0.7;
 constexpr int64_t kPointsOfTask = 16384;
 
@@ -198,18 +198,6 @@ std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least) {
   if (needed <= at_least) return Expr();
   if (sizes.empty()) return std::nullopt;
   return product_of(sizes) >= int_constant(needed);
-}
-
-bool never_reaches(const Expr& condition, const Expr& size, int64_t most) {
-  return condition.defined() && condition->op == ExprOp::ge && equal(condition->args[0], size) &&
-         constant_value(condition->args[1]).value_or(0) > most;
-}
-
-bool has_case(const StageSchedule& stage, const Expr& condition) {
-  const std::vector<Directive>& all = stage.directives();
-  return std::any_of(all.begin(), all.end(), [&](const Directive& d) {
-    return d.kind == DirectiveKind::specialize && equal(d.condition, condition);
-  });
 }
 
 void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,

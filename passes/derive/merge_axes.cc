@@ -62,22 +62,16 @@ bool walks(const Expr& read, const Axes& axes) {
   return first && *first + axes.size() == read->args.size();
 }
 
-// Whether every read walks the axes or has nothing to do with them, and nothing else has.
-bool all_walk(const Expr& body, const Axes& axes) {
-  if (body->op == ExprOp::read) return !mentions_any(body, axes) || walks(body, axes);
+// Whether every read has the axes so, or nothing to do with them, and nothing else has.
+template <typename HasAxes>
+bool all_have(const Expr& body, const Axes& axes, const HasAxes& has_axes) {
   if (body->op == ExprOp::axis) return !mentions_any(body, axes);
+  if (body->op == ExprOp::read) return !mentions_any(body, axes) || has_axes(body, axes);
   return std::all_of(body->args.begin(), body->args.end(),
-                     [&](const Expr& arg) { return all_walk(arg, axes); });
+                     [&](const Expr& arg) { return all_have(arg, axes, has_axes); });
 }
 
-// Whether every read has them one behind the other, or nothing to do with them, and nothing else
-// has.
-bool all_pass(const Expr& body, const Axes& axes) {
-  if (body->op == ExprOp::read) return !mentions_any(body, axes) || place_in(body, axes);
-  if (body->op == ExprOp::axis) return !mentions_any(body, axes);
-  return std::all_of(body->args.begin(), body->args.end(),
-                     [&](const Expr& arg) { return all_pass(arg, axes); });
-}
+bool all_walk(const Expr& body, const Axes& axes) { return all_have(body, axes, walks); }
 
 Axes last_of(const Axes& axes, size_t count) {
   return {axes.end() - static_cast<std::ptrdiff_t>(count), axes.end()};
@@ -198,6 +192,14 @@ MergedAxes merge(const Op& op, Axes Op::*list, size_t count, bool may_have_more 
   return result;
 }
 
+// Of the result, whose last `count` axes become one.
+MergedAxes merge_result(const Op& op, size_t count, bool may_have_more = false) {
+  MergedAxes result = merge(op, &Op::axes, count, may_have_more);
+  result.view.shape.clear();
+  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
+  return result;
+}
+
 }  // namespace
 
 void MergedAxes::fuse(StageSchedule* stage) const {
@@ -227,11 +229,7 @@ std::optional<MergedAxes> merge_some_axes(const Op& group, size_t first, size_t 
          may_be_outer(op.axes[op.axes.size() - count - 1]) && all_walk_in(group, count + 1)) {
     ++count;
   }
-  if (count < 2) return std::nullopt;
-  MergedAxes result = merge(op, &Op::axes, count);
-  result.view.shape.clear();
-  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
-  return result;
+  return count < 2 ? std::nullopt : std::optional(merge_result(op, count));
 }
 
 }  // namespace
@@ -259,10 +257,7 @@ std::optional<MergedAxes> merge_few_elements(const Op& op, const Target& target)
   if (count < 2 || 2 * last > elements || 2 * last > lanes) return std::nullopt;
   const Axes merged = last_of(op.axes, count);
   if (!all_near(op.body, merged, kMostVectors * lanes)) return std::nullopt;
-  MergedAxes result = merge(op, &Op::axes, count);
-  result.view.shape.clear();
-  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
-  return result;
+  return merge_result(op, count);
 }
 
 namespace {
@@ -309,9 +304,7 @@ std::optional<MergedAxes> merge_short_rows(const Op& op, const Target& target) {
     ++count;
   }
   if (count < 2) return std::nullopt;
-  MergedAxes result = merge(op, &Op::axes, count);
-  result.view.shape.clear();
-  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
+  MergedAxes result = merge_result(op, count);
   return block_of_repeats(result.view, target) > 0 ? std::optional(std::move(result))
                                                    : std::nullopt;
 }
@@ -392,11 +385,9 @@ std::optional<MergedAxes> merge_repeated_pixels(const Op& op, const Target& targ
     return std::nullopt;
   }
   if (chooses_by(op.body, op.axes.back().name())) return std::nullopt;
-  MergedAxes result = merge(op, &Op::axes, 2);
+  MergedAxes result = merge_result(op, 2);
   Op& view = result.view;
   view.body = simplify_quotients(over_merged(op.body, result.merged, view.axes.back()), {});
-  view.shape.clear();
-  for (const Axis& axis : view.axes) view.shape.push_back(axis.extent());
   const int64_t block = block_of_repeats(view, target);
   if (block == 0 || !reads_blocks_near(view, block, value_lanes(view, target))) return std::nullopt;
   return result;
@@ -406,13 +397,11 @@ std::optional<MergedAxes> merge_rows_of_planes(const Op& op, const Target& targe
   if (op.kind != OpKind::compute || op.combiner != Combiner::none) return std::nullopt;
   size_t count = 1;
   while (count < op.axes.size() && may_be_inner(op.axes[op.axes.size() - count]) &&
-         all_pass(op.body, last_of(op.axes, count + 1))) {
+         all_have(op.body, last_of(op.axes, count + 1), place_in)) {
     ++count;
   }
   for (; count > 1; --count) {
-    MergedAxes result = merge(op, &Op::axes, count, true);
-    result.view.shape.clear();
-    for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
+    MergedAxes result = merge_result(op, count, true);
     if (match_planes(result.view, target)) return result;
   }
   return std::nullopt;

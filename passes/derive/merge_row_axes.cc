@@ -13,6 +13,7 @@
 #include "dsl/affine.h"
 #include "dsl/directive_table.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -202,11 +203,6 @@ std::map<std::string, size_t> directives_of(const Schedule& schedule) {
   return counts;
 }
 
-bool has(const StageSchedule& stage, DirectiveKind kind) {
-  const std::vector<Directive>& all = stage.directives();
-  return std::any_of(all.begin(), all.end(), [&](const Directive& d) { return d.kind == kind; });
-}
-
 // The directives of a stage of the merged rows, behind the fuses that make them.
 StageSchedule with_fuses(const StageSchedule& made, const RowFuses& fuses) {
   const std::vector<Directive>& all = made.directives();
@@ -291,13 +287,13 @@ std::optional<MergedRows> merge_row_axes(const RowGroup& group) {
   return std::nullopt;
 }
 
-void derive_merged_rows(
-    const RowGroup& group, const std::function<double(const RowGroup& group)>& rows_at_a_time,
+void derive_with_merged_axes(
+    const RowGroup& group, const std::function<double(const RowGroup& group)>& at_a_time,
     const std::function<void(const RowGroup& group, Schedule* schedule)>& derive,
     Schedule* schedule) {
   constexpr double kManyMore = 1.5;
   const std::optional<MergedRows> merged = merge_row_axes(group);
-  if (!merged || rows_at_a_time(merged->group) < kManyMore * rows_at_a_time(group)) {
+  if (!merged || at_a_time(merged->group) < kManyMore * at_a_time(group)) {
     return derive(group, schedule);
   }
   const std::map<std::string, size_t> before = directives_of(*schedule);
@@ -310,7 +306,7 @@ void derive_merged_rows(
     const auto had = before.find(name);
     if (had != before.end() && had->second == count) continue;
     StageSchedule& stage = made[name];
-    if (!has(stage, DirectiveKind::compute_inline)) stage = with_fuses(stage, fuses->at(name));
+    if (!is_inline(stage)) stage = with_fuses(stage, fuses->at(name));
   }
   *schedule = made;
 }

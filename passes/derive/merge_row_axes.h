@@ -41,10 +41,10 @@ struct MergedRows {
 // something is kept of them.
 std::optional<MergedRows> merge_row_axes(const RowGroup& group);
 
-// Derives the group as if its rows had one axis, where 1.5 times as many of them, or more, are
-// computed at a time; else as it is.
-void derive_merged_rows(
-    const RowGroup& group, const std::function<double(const RowGroup& group)>& rows_at_a_time,
+// Derives the group as if its rows had one axis, where 1.5 times as much of it, or more, is
+// computed at a time; else as it is. `at_a_time`: how much that is, whatever it is counted in.
+void derive_with_merged_axes(
+    const RowGroup& group, const std::function<double(const RowGroup& group)>& at_a_time,
     const std::function<void(const RowGroup& group, Schedule* schedule)>& derive,
     Schedule* schedule);
 

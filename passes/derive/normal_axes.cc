@@ -16,6 +16,7 @@
 
 #include "dsl/index_arithmetic.h"
 #include "passes/analyse/recognise_op.h"
+#include "passes/derive/window_sums.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/index/simplify_index.h"
 
@@ -40,6 +41,13 @@ const Axis* last_axis(const Axes& axes) {
   const auto last = std::find_if(axes.rbegin(), axes.rend(),
                                  [](const Axis& axis) { return !is_unit(axis.extent()); });
   return last == axes.rend() ? nullptr : &*last;
+}
+
+// Whether an index steps with one of the axes: of those of one step, or of the others.
+bool steps_with(const Expr& index, const Axes& axes, bool of_units) {
+  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+    return is_unit(axis.extent()) == of_units && mentions(index, axis.name());
+  });
 }
 
 bool is_contraction(const Op& op) { return classify(op) == OpClass::contraction; }
@@ -138,15 +146,11 @@ class WrittenOtherwise {
 
   // Whether some index steps both with an axis of the result and with one that is summed up.
   static bool has_windows(const Op& op) {
-    const auto steps_with = [](const Expr& index, const Axes& axes) {
-      return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-        return !is_unit(axis.extent()) && mentions(index, axis.name());
-      });
-    };
     return any_part(op.body, [&](const Expr& e) {
       return e->op == ExprOp::read &&
              std::any_of(e->args.begin(), e->args.end(), [&](const Expr& index) {
-               return steps_with(index, op.axes) && steps_with(index, op.reduction_axes);
+               return steps_with(index, op.axes, false) &&
+                      steps_with(index, op.reduction_axes, false);
              });
     });
   }
@@ -155,10 +159,7 @@ class WrittenOtherwise {
   // windows over few channels, or of few steps.
   static bool sums_too_few(const Op& op) {
     constexpr int64_t kFewestSteps = 17;
-    int64_t steps = 1;
-    for (const Axis& axis : op.reduction_axes) {
-      steps = saturated_product(steps, axis.extent().as_constant().value_or(kFewestSteps));
-    }
+    const int64_t steps = steps_of_sum(op, kFewestSteps);
     const Axis* const last = last_axis(op.reduction_axes);
     const int64_t channels = last == nullptr ? 1 : last->extent().as_constant().value_or(steps);
     return steps < kFewestSteps || (has_windows(op) && channels < kFewestChannels);
@@ -261,15 +262,10 @@ bool steps_with_units(const Op& op) {
                   [](const OpPtr& member) { return steps_with_units(*member); })) {
     return true;
   }
-  const auto mentions_any = [&](const Expr& index, bool of_units) {
-    return std::any_of(op.axes.begin(), op.axes.end(), [&](const Axis& axis) {
-      return is_unit(axis.extent()) == of_units && mentions(index, axis.name());
-    });
-  };
   return op.kind == OpKind::compute && any_part(op.body, [&](const Expr& e) {
            return e->op == ExprOp::read && is_computed(*e->tensor) &&
                   std::any_of(e->args.begin(), e->args.end(), [&](const Expr& index) {
-                    return mentions_any(index, true) && mentions_any(index, false);
+                    return steps_with(index, op.axes, true) && steps_with(index, op.axes, false);
                   });
          });
 }

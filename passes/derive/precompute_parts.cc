@@ -13,6 +13,7 @@
 #include "dsl/directive_table.h"
 #include "dsl/fitting_name.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/stage_directives.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/nest/costly_part.h"
 
@@ -21,10 +22,6 @@ namespace {
 
 constexpr int64_t kLeastRows = 8, kLeastColumns = 4;
 constexpr int kMostParts = 4;
-
-bool has_kind(const std::vector<Directive>& all, DirectiveKind kind) {
-  return std::any_of(all.begin(), all.end(), [&](const Directive& d) { return d.kind == kind; });
-}
 
 // The directives of the cases of a stage are behind these.
 std::vector<Directive>::const_iterator first_case(const std::vector<Directive>& all) {

@@ -10,6 +10,8 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/stage_directives.h"
+#include "passes/derive/window_sums.h"
 
 namespace emulsion {
 namespace {
@@ -65,15 +67,6 @@ int64_t registers_between(const Op& op, const Target& target) {
 
 constexpr int64_t kLongSum = 64;
 
-// How many steps a sum has; of a run-time number as many as a long one.
-int64_t steps_of_sum(const Op& op) {
-  int64_t steps = 1;
-  for (const Axis& axis : op.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(kLongSum));
-  }
-  return steps;
-}
-
 }  // namespace
 
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
@@ -126,13 +119,13 @@ RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows
   constexpr int64_t kFewVectors = 4;
   const std::optional<int64_t> columns = contraction.shape.back().as_constant();
   const bool is_one_row = rows == 1 && !padded;
-  if (!panel && (!columns || is_one_row) && steps_of_sum(contraction) < kLongSum) {
+  if (!panel && (!columns || is_one_row) && steps_of_sum(contraction, kLongSum) < kLongSum) {
     panel = kFewVectors * target.vector_lanes(contraction.dtype);
   }
   // Of packed columns alone: others are copied where enough tiles read them, and larger tiles of
   // rows are fewer.
   const std::optional<int64_t> steps =
-      padded ? std::optional(steps_of_sum(contraction)) : std::nullopt;
+      padded ? std::optional(steps_of_sum(contraction, kLongSum)) : std::nullopt;
   return choose_register_tile(target, contraction.dtype, rows, columns, padded, panel,
                               registers_between(contraction, target), steps);
 }

@@ -451,7 +451,7 @@ void derive_small_rows(const RowGroup& group, const Target& target, Schedule* sc
   const auto derive = [&](const RowGroup& rows, Schedule* of_rows) {
     derive_in_lanes(rows, target, of_rows);
   };
-  derive_merged_rows(group, at_a_time, derive, schedule);
+  derive_with_merged_axes(group, at_a_time, derive, schedule);
 }
 
 }  // namespace emulsion

@@ -146,9 +146,9 @@ std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target
   return tile;
 }
 
-bool has_tile_of_sizes(const Op& op, const Target& target) {
-  const std::optional<TransposedTile> tile = transposed_tile(op, target);
-  return tile && tile->condition.defined();
+std::optional<TransposedTile> tile_of_sizes(const Op& op, const Target& target) {
+  std::optional<TransposedTile> tile = transposed_tile(op, target);
+  return tile && tile->condition.defined() ? tile : std::nullopt;
 }
 
 namespace {

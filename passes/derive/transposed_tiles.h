@@ -37,8 +37,8 @@ struct TransposedTile {
 // along different axes, or where unrolled rows of what is computed would be long code.
 std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target);
 
-// Whether run-time sizes say that there is one.
-bool has_tile_of_sizes(const Op& op, const Target& target);
+// The same where run-time sizes say whether there is one.
+std::optional<TransposedTile> tile_of_sizes(const Op& op, const Target& target);
 
 // The loops of the tiles, where the condition holds.
 void derive_transposed(const Op& op, const TransposedTile& tile, StageSchedule* stage);

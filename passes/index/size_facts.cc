@@ -174,4 +174,12 @@ SizeFacts facts_of(const Expr& condition) {
   return facts;
 }
 
+bool never_holds(const Expr& condition) {
+  const SizeFacts facts = facts_of(condition);
+  return std::any_of(facts.most.begin(), facts.most.end(), [&](const auto& size_and_most) {
+    const auto least = facts.least.find(size_and_most.first);
+    return least != facts.least.end() && least->second > size_and_most.second;
+  });
+}
+
 }  // namespace emulsion

@@ -45,6 +45,9 @@ bool is_what_is_left_of_a_size(const Extent& extent);
 // Of an undefined condition: nothing.
 SizeFacts facts_of(const Expr& condition);
 
+// Whether its facts leave some size no value: B <= 4 && B >= 16.
+bool never_holds(const Expr& condition);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_PASSES_INDEX_SIZE_FACTS_H_

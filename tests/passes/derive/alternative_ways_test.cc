@@ -109,6 +109,23 @@ TEST(AlternativeWays, ACaseThatAWayTakesIsLeftOut) {
   expect_right(schedule);
 }
 
+// Where a row has eight elements at least, it has no three, and may have twenty.
+TEST(AlternativeWays, ACaseThatNeverHoldsInAWayIsLeftOut) {
+  const Graph graph = doubled();
+  AlternativeWay way = vectors(graph, 8);
+  for (const Expr& condition : {size_value("B") <= int_constant(3), size_value("B") >= 20}) {
+    way.schedule["y"].specialize(condition).parallel(kRow);
+  }
+  const Schedule schedule = with_ways(graph, {way});
+  const std::string text = to_string(schedule);
+  EXPECT_FALSE(has(text, "y_of_8.specialize(B <= 3)\n")) << text;
+  const std::string many =
+      "y_of_8.vectorize(lane)\ny_of_8.specialize(B >= 20)\ny_of_8.parallel(i)\n";
+  EXPECT_TRUE(has(text, many)) << text;
+  EXPECT_EQ(text.find("parallel"), text.rfind("parallel")) << text;
+  expect_right(schedule);
+}
+
 // A tile that starts earlier computes some elements again, which the output may not.
 TEST(AlternativeWays, AnOutputWhoseLastTileStartsEarlierIsComputedInItsMemoryToo) {
   const Axis i("i", 10), io("io"), ii("ii");

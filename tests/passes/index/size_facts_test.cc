@@ -169,6 +169,23 @@ TEST(SizeFacts, NothingFromOneOfTwo) {
 TEST(SizeFacts, NothingFromANegation) { EXPECT_EQ(facts_of(!(B < 16)).lower_bound(b), 0); }
 TEST(SizeFacts, NothingFromASum) { EXPECT_EQ(facts_of(B + C >= 16).lower_bound(b), 0); }
 
+TEST(SizeFacts, NeverHold) {
+  EXPECT_TRUE(never_holds(B <= 4 && B >= 5));
+  EXPECT_TRUE(never_holds(B < 5 && C >= 2 && B > 4));
+  EXPECT_TRUE(never_holds(B == 4 && 12 * B >= 49));
+  EXPECT_TRUE(never_holds(B - 2 <= 4 && B >= 7));
+  EXPECT_TRUE(never_holds(B == 4 && B == 5));
+}
+TEST(SizeFacts, MayHold) {
+  EXPECT_FALSE(never_holds(B <= 4 && B >= 4));
+  EXPECT_FALSE(never_holds(B == 4 && 12 * B >= 48));
+  EXPECT_FALSE(never_holds(B - 2 <= 4 && B >= 6));
+  EXPECT_FALSE(never_holds(B <= 4 && C >= 5));
+  EXPECT_FALSE(never_holds(B <= 4 || B >= 5));
+  EXPECT_FALSE(never_holds(B >= 5));
+  EXPECT_FALSE(never_holds(Expr()));
+}
+
 TEST(SizeFacts, AnExpressionThatNothingIsKnownOfStaysTheSame) {
   const Expr e = B + 1;
   EXPECT_TRUE(facts_of(B >= 3).assume(e).same_as(e));

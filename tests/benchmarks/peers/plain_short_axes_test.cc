@@ -1,0 +1,75 @@
+#include "benchmarks/peers/plain_short_axes.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace emulsion::benchmarks {
+namespace {
+
+template <typename T = float>
+std::vector<T> from_one_to(size_t last) {
+  std::vector<T> values(last);
+  std::iota(values.begin(), values.end(), T{1});
+  return values;
+}
+
+TEST(PlainShortAxes, ChannelsFirst) {
+  const std::vector<float> x = from_one_to(12);  // two pictures of three pixels and two channels
+  std::vector<float> y(12);
+  plain_channels_first(2, 3, 2, x.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{1, 3, 5, 2, 4, 6, 7, 9, 11, 8, 10, 12}));
+}
+
+TEST(PlainShortAxes, SumTransposed) {
+  const std::vector<float> x = from_one_to(6), z = {10, 20, 30, 40, 50, 60};  // three rows of two
+  std::vector<float> y(6);
+  plain_sum_transposed(2, 3, x.data(), z.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{11, 33, 55, 22, 44, 66}));
+}
+
+TEST(PlainShortAxes, Picture) {
+  const std::vector<float> x = from_one_to(20);  // four rows of five
+  std::vector<float> w(9), y(6);
+  w[0] = 1;
+  w[5] = 100;  // the second row's last
+  plain_picture(2, 3, x.data(), w.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{801, 902, 1003, 1306, 1407, 1508}));
+}
+
+TEST(PlainShortAxes, BlockSums) {
+  const std::vector<float> x = from_one_to(6);
+  std::vector<float> y(2);
+  plain_block_sums(2, 3, x.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{6, 15}));
+}
+
+TEST(PlainShortAxes, RowWindows) {
+  const std::vector<float> x = from_one_to(22);  // eleven rows of two
+  std::vector<float> y(4, -1);
+  plain_row_windows(2, 2, x.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{49, 56, 77, 84}));
+}
+
+TEST(PlainShortAxes, PointGroups) {
+  const std::vector<float> x(24, 2), w = from_one_to(12), c = {100, 200, 300, 400};
+  std::vector<float> y(24);
+  plain_point_groups(2, x.data(), w.data(), c.data(), y.data());
+  for (size_t group = 0; group < 2; ++group) {
+    EXPECT_EQ(y[group * 12], 102);
+    EXPECT_EQ(y[group * 12 + 2], 106);
+    EXPECT_EQ(y[group * 12 + 3], 208);
+    EXPECT_EQ(y[group * 12 + 11], 424);
+  }
+}
+
+TEST(PlainShortAxes, WeightedRows) {
+  const std::vector<double> x = from_one_to<double>(6), factors = {1, 10, 100};  // three rows
+  std::vector<double> y(2, -1);
+  plain_weighted_rows(3, 2, x.data(), factors.data(), y.data());
+  EXPECT_EQ(y, (std::vector<double>{531, 642}));
+}
+
+}  // namespace
+}  // namespace emulsion::benchmarks
