@@ -161,6 +161,27 @@ const FoundSchedule kFound[] = {
      "output y\n",
      {"y.copy_in(f, first)", "first.compute_at(y, i)", "f.copy_in(x, copy)", "first.store_root()",
       "y.unroll(i)"}},
+    // Of two sizes Halide's simplifier took the smaller one for one less than it may be: a row of
+    // two elements was one of one.
+    {"APieceThatSaysWhichOfTwoSizesIsLess",
+     "size H\n"
+     "size W\n"
+     "input x: i32[W, H]\n"
+     "f[i: W] = i > 8\n"
+     "y[i: H, j: W] = select(i >= 3 && i - 3 < W, i8(x[max(min(i - 3, W - 1), 0), max(min(j + 3, "
+     "H - 1), 0)]), select(i >= 0 && i < W, i8(f[min(i, W - 1)]), i8(f[j])))\n"
+     "output y\n",
+     {"y.partition(i)"}},
+    {"APieceOfTwoSizesInsideOfAnUnrolledLoop",
+     "size H\n"
+     "size W\n"
+     "input x: i32[W, H]\n"
+     "f[i: W] = i > 8\n"
+     "y[k: 2, i: H, j: W] = select(i >= 3 && i - 3 < W, i8(x[max(min(i - 3, W - 1), 0), max(min(j "
+     "+ "
+     "3, H - 1), 0)]), select(i >= 0 && i < W, i8(f[min(i, W - 1)]), i8(f[j])))\n"
+     "output y\n",
+     {"y.partition(i)", "y.unroll(k)"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundScheduledComprehensions,
