@@ -107,6 +107,15 @@ const FoundSchedule kFound[] = {
      "y[i: 16, j: 16] = select(j + 1 < 100, 0f, f32(x[1, 1]))\n"
      "output y\n",
      {"y.prefetch(x, i, 2)", "y.partition(j)"}},
+    // Of two pieces that read x one has no step where W is 5 or less: what is asked for reaches as
+    // far
+    // as where it would begin.
+    {"APieceWithoutAStepOfWhatIsPrefetched",
+     "size W\n"
+     "input x: f32[W, W, 16]\n"
+     "y[i: W, j: 16] = select(i == 0 || i >= 5, x[i, i, j], 1f)\n"
+     "output y\n",
+     {"y.prefetch(x, j, 2)", "y.partition(i)", "y.reorder(i, j)"}},
     // Halide's vectorizer has no mask of many lanes for a load of one element, which says where
     // another is.
     {"OneElementThatSaysWhereInMaskedLanes",
