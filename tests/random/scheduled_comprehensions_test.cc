@@ -107,6 +107,13 @@ const FoundSchedule kFound[] = {
      "y[i: 16, j: 16] = select(j + 1 < 100, 0f, f32(x[1, 1]))\n"
      "output y\n",
      {"y.prefetch(x, i, 2)", "y.partition(j)"}},
+    // The bits of a number that no size is, which the check of emitted code did not evaluate.
+    {"ACaseOfTheLeastNumberOfAll",
+     "size H\n"
+     "input x: f32[H]\n"
+     "y[i: H] = x[i] + 1f\n"
+     "output y\n",
+     {"y.specialize(H == -2147483648)"}},
     // Of two pieces that read x one has no step where W is 5 or less: what is asked for reaches as
     // far
     // as where it would begin.
