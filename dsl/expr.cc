@@ -64,6 +64,13 @@ void require_computable(const std::string& op, int argument, DType dtype) {
   }
 }
 
+// Which one, where the type of the other holds all that it may be.
+std::string cast_one_of(const Expr& a, const Expr& b) {
+  const std::optional<DType> wider = wider_type(a.dtype(), b.dtype());
+  if (!wider) return "cast one of them";
+  return "cast one of them: " + cast_text(*wider, a.dtype() == *wider ? b : a);
+}
+
 [[noreturn]] void refuse_condition(const std::string& what, const Expr& e) {
   fail("{}: expected bool, got {}; compare it, as in x != 0", what, to_string(e.dtype()));
 }
@@ -251,8 +258,8 @@ Expr binary(ExprOp op, Expr a, Expr b) {
     b = adapt(b, wider);
   }
   if (a.dtype() != b.dtype()) {
-    fail("arguments of {}: expected one type, got {} and {}; cast one of them", name,
-         to_string(a.dtype()), to_string(b.dtype()));
+    fail("arguments of {}: expected one type, got {} and {}; {}", name, to_string(a.dtype()),
+         to_string(b.dtype()), cast_one_of(a, b));
   }
   require_computable(name, 1, a.dtype());
   bool boolean = a.dtype() == DType::boolean;
@@ -296,8 +303,8 @@ Expr select(Expr condition, Expr if_true, Expr if_false) {
   if (is_weak(if_true) && !is_weak(if_false)) if_true = adapt(if_true, if_false.dtype());
   if (is_weak(if_false) && !is_weak(if_true)) if_false = adapt(if_false, if_true.dtype());
   if (if_true.dtype() != if_false.dtype()) {
-    fail("arguments 2 and 3 of select: expected one type, got {} and {}; cast one of them",
-         to_string(if_true.dtype()), to_string(if_false.dtype()));
+    fail("arguments 2 and 3 of select: expected one type, got {} and {}; {}",
+         to_string(if_true.dtype()), to_string(if_false.dtype()), cast_one_of(if_true, if_false));
   }
   require_computable("select", 2, if_true.dtype());
   DType dtype = if_true.dtype();

@@ -272,6 +272,8 @@ bool equal(const Expr& a, const Expr& b);  // structural
 // Infix text: "max(mm[m, n] + b[n], 0f)"; parses back (graph_text.h). f32 constants end in f, f64
 // in d, the 8- and 16-bit integers in their type: 200u8, -1i16.
 std::string to_string(const Expr& expr);
+// "i32(x[i])", for messages; of what is long "i32(...)".
+std::string cast_text(DType to, const Expr& expr);
 
 }  // namespace emulsion
 

@@ -1,5 +1,6 @@
 #include "dsl/expr_text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -170,6 +171,13 @@ class Printer {
   std::string out_;
 };
 
+// Whether it has so few parts, those that are shared counted each time.
+bool has_at_most(const Expr& expr, int* parts) {
+  if (--*parts < 0) return false;
+  return std::all_of(expr->args.begin(), expr->args.end(),
+                     [&](const Expr& part) { return has_at_most(part, parts); });
+}
+
 }  // namespace
 
 std::string float_literal(DType dtype, double value) {
@@ -200,5 +208,12 @@ std::string to_string(const Expr& expr, const std::set<std::string>& axes) {
 }
 
 std::string to_string(const Expr& expr) { return to_string(expr, {}); }
+
+std::string cast_text(DType to, const Expr& expr) {
+  constexpr size_t kLongest = 40;
+  int parts = 20;  // or the text may have more than memory
+  const std::string text = has_at_most(expr, &parts) ? to_string(expr) : "...";
+  return to_string(to) + "(" + (text.size() > kLongest ? "..." : text) + ")";
+}
 
 }  // namespace emulsion

@@ -22,20 +22,26 @@ void check_length(const OperatorCall& call, Argument argument, const std::vector
 // How many positions lie between begin and end along one axis, all of them inside x.
 Extent slice_extent(const OperatorCall& call, const Tensor& x, size_t axis, const Extent& begin,
                     const Extent& end, int64_t step) {
+  constexpr Argument kBegin{2, "begin"};
+  constexpr Argument kEnd{3, "end"};
   const Extent& extent = x.shape()[axis];
   auto check = [&](Argument argument, const Extent& value, const Extent& low, const Extent& high) {
     bool near = value.constant_term() <= kFurthest && value.constant_term() >= -kFurthest;
-    if (!near || !never_negative(value - low) || !never_negative(high - value)) {
-      call.refuse(argument, "axis {}: expected a position from {} to {} whatever the sizes, got {}",
-                  axis, low.to_string(), high.to_string(), value.to_string());
-    }
+    if (near && never_negative(value - low) && never_negative(high - value)) return;
+    // Between the ends of the axis, not between one of them and where it begins.
+    const bool is_begin = argument.number == kBegin.number;
+    const auto outside = [](const Extent& room) { return -room.lower_bound().value_or(0); };
+    const int64_t below = near && (is_begin || step < 0) ? outside(value - low) : 0;
+    const int64_t above = near && (is_begin || step > 0) ? outside(high - value) : 0;
+    const int64_t by = std::max(below, above);
+    call.refuse(argument, "axis {}: expected a position from {} to {} whatever the sizes, got {}{}",
+                axis, low.to_string(), high.to_string(), value.to_string(),
+                by > 0 ? legal_longer(extent, by) : "");
   };
   if (step == 0 || step > kFurthest || step < -kFurthest) {
     call.refuse({4, "step"}, "axis {}: expected a step other than 0 that fits i32, got {}", axis,
                 step);
   }
-  constexpr Argument kBegin{2, "begin"};
-  constexpr Argument kEnd{3, "end"};
   const Extent one(1);
   if (step > 0) {
     check(kBegin, begin, Extent(0), extent);

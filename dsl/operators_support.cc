@@ -73,8 +73,11 @@ void OperatorCall::check_same_type(Argument argument, const Tensor& x, Argument 
                                    const Tensor& other) const {
   check_defined(argument, x);
   if (x.dtype() != other.dtype()) {
-    refuse(argument, "expected {}, the type of {}, got {}; cast one of them",
-           to_string(other.dtype()), other_argument.name, to_string(x.dtype()));
+    const std::optional<DType> wider = wider_type(x.dtype(), other.dtype());
+    const char* narrow = wider == x.dtype() ? other_argument.name : argument.name;
+    refuse(argument, "expected {}, the type of {}, got {}; cast one of them{}",
+           to_string(other.dtype()), other_argument.name, to_string(x.dtype()),
+           wider ? fmt::format(": cast({}, {})", narrow, to_string(*wider)) : "");
   }
 }
 
@@ -202,6 +205,14 @@ std::optional<Extent> floor_quotient(const Extent& extent, int64_t divisor) {
   return (extent - Extent(remainder)).exact_quotient(divisor);
 }
 
+std::string legal_longer(const Extent& extent, int64_t by) {
+  if (extent.is_constant() || !extent.lower_bound()) return "";
+  const auto& sizes = extent.coefficients();
+  const std::string& first = sizes.begin()->first;
+  return fmt::format("; {} may be 0; legal: an axis of {}", sizes.size() == 1 ? first : "sizes",
+                     (extent + Extent(by)).to_string());
+}
+
 Extent window_extent(const OperatorCall& call, Argument argument, const char* axis,
                      const Extent& padded, int64_t reach, int64_t stride) {
   Extent room = padded - Extent(reach);
@@ -215,10 +226,11 @@ Extent window_extent(const OperatorCall& call, Argument argument, const char* ax
   }
   Extent output = *steps + Extent(1);
   if (!never_negative(output)) {
+    const std::string legal = legal_longer(padded, -output.lower_bound().value_or(0) * stride);
     call.refuse(argument,
                 "axis {}: expected room for the window's reach of {} whatever the sizes, "
-                "got {} with padding",
-                axis, reach, padded.to_string());
+                "got {} with padding{}",
+                axis, reach, padded.to_string(), legal.empty() ? "" : legal + " with padding");
   }
   return output;
 }

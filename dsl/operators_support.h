@@ -90,6 +90,9 @@ Expr read_broadcast(const Tensor& x, const std::vector<Axis>& axes);
 
 // floor(extent / divisor), divisor > 0, where that is affine: every coefficient is a multiple.
 std::optional<Extent> floor_quotient(const Extent& extent, int64_t divisor);
+// "; B may be 0; legal: an axis of B + 2" of one that is `by` shorter than it has to be, where
+// sizes only make it longer; else "".
+std::string legal_longer(const Extent& extent, int64_t by);
 // How many places a window has along one axis that is `padded` long: floor((padded - reach) /
 // stride) + 1, where `reach` is what the window covers. Refuses what is not affine, and what a
 // run-time size makes negative.

@@ -196,7 +196,8 @@ Expr Tensor::at(std::vector<Expr> indices) const {
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i].defined()) fail("read of {}, index {}: expected an expression", name(), i);
     if (indices[i].dtype() != DType::i32) {
-      fail("read of {}, index {}: expected i32, got {}", name(), i, to_string(indices[i].dtype()));
+      fail("read of {}, index {}: expected i32, got {}; cast it: {}", name(), i,
+           to_string(indices[i].dtype()), cast_text(DType::i32, indices[i]));
     }
   }
   return read_op(op_, std::move(indices));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "dsl/error.h"
@@ -122,6 +123,13 @@ int64_t wrap_integer(DType type, int64_t value) {
   const auto modulus = static_cast<uint64_t>(range.highest - range.lowest) + 1;  // a power of two
   uint64_t above = (static_cast<uint64_t>(value) - static_cast<uint64_t>(range.lowest)) % modulus;
   return range.lowest + static_cast<int64_t>(above);
+}
+
+std::optional<DType> wider_type(DType a, DType b) {
+  const DType more = std::max(a, b), less = std::min(a, b);
+  if (is_float(more)) return more;
+  if (integer_range(more).contains(integer_range(less))) return more;
+  return std::nullopt;
 }
 
 void fail_not_computable(DType type) {

@@ -70,6 +70,10 @@ IntegerRange integer_range(DType type);
 // The number of this integer type that is `value` modulo 2^bits: 200 is -56 as i8.
 int64_t wrap_integer(DType type, int64_t value);
 
+// Which of two types has a value for each one of the other, for messages; a float type for each
+// number of integers, to its precision. Nothing of i8 and u8, say.
+std::optional<DType> wider_type(DType a, DType b);
+
 // Throws Error: a type without kernels, which has no C++ type here.
 [[noreturn]] void fail_not_computable(DType type);
 

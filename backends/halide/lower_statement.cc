@@ -24,6 +24,7 @@
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/set_apart.h"
 #include "backends/halide/shuffled_loads.h"
+#include "backends/halide/simplify_statement.h"
 #include "backends/halide/split_vectors.h"
 #include "backends/halide/transpose_parts.h"
 #include "backends/halide/transpose_rows.h"
@@ -314,33 +315,6 @@ class NamesInFront : public hi::IRMutator {
   Stmt visit(const hi::Atomic* op) override { return op; }
 };
 
-// Without the steps in which guards leave all out. Halide's pass also leaves out what stores what
-// is there, min(y[0], i) where y[0] <= i, and takes y[0] for what it was before the loop. So what
-// is stored is the argument of a function that it does not know.
-constexpr const char* kStored = "emulsion_stored";
-
-class HideStored : public hi::IRMutator {
-  using hi::IRMutator::visit;
-
-  Stmt visit(const hi::Store* op) override {
-    const Halide::Expr hidden =
-        hi::Call::make(op->value.type(), kStored, {op->value}, hi::Call::PureExtern);
-    return hi::Store::make(op->name, hidden, op->index, op->param, op->predicate, op->alignment);
-  }
-};
-
-class ShowStored : public hi::IRMutator {
-  using hi::IRMutator::visit;
-
-  Halide::Expr visit(const hi::Call* op) override {
-    return op->name == kStored ? op->args[0] : hi::IRMutator::visit(op);
-  }
-};
-
-Stmt trim_guarded(const Stmt& statement) {
-  return ShowStored().mutate(hi::trim_no_ops(HideStored().mutate(statement)));
-}
-
 // Of the smallest elements of which the instruction set has masks: a masked load of others is a
 // branch for each lane.
 constexpr int kNoMasks = 1024;
@@ -377,19 +351,17 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
                 const std::map<std::string, Halide::Expr>& elements) {
   s = one_step_loops(s);
   s = NameSharedValues().mutate(s);
-  // Every loop starts at 0 before it is simplified: of for (i, a, min(b, c) - a) Halide takes the
-  // last step for one less than it is, and knows wrongly what conditions on it are.
-  s = hi::rebase_loops_to_zero(s);
-  s = hi::simplify(s);
+  s = hi::rebase_loops_to_zero(s);  // what is known of a loop is known from its first step on
+  s = simplify_statement(s);
   s = hi::unify_duplicate_lets(s);
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_constant_extent_loops(s);
-  s = hi::unroll_loops(s);
+  s = unroll_steps(s);
   s = MaskVectors().mutate(s);
   s = hi::vectorize_loops(s, {});
-  s = hi::simplify(s);
+  s = simplify_statement(s);
   s = with_interleavings(s);
-  s = hi::simplify(s);
+  s = simplify_statement(s);
   s = ramp_indices(s);
   const int least_bits = least_masked_bits(target);
   s = mask_wrapped_vectors(s, least_bits);
@@ -398,7 +370,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   // marked as likely, since code generation does not know the mark.
   s = hi::partition_loops(s);
   s = hi::rebase_loops_to_zero(s);
-  s = hi::simplify(s);
+  s = simplify_statement(s);
   s = transpose_rows(s);
   s = shuffle_loads(s);
   s = hi::stage_strided_loads(s);
@@ -421,7 +393,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = hi::lower_unsafe_promises(s, target);
   s = hi::flatten_nested_ramps(s);
   s = hi::remove_dead_allocations(s);
-  s = hi::simplify(s);
+  s = simplify_statement(s);
   s = hi::hoist_loop_invariant_values(s);
   s = hi::hoist_loop_invariant_if_statements(s);
   // After the last simplification, which would make products and divisions of the shifts again.

@@ -206,33 +206,6 @@ std::vector<Member> siblings_of(const std::vector<OpPtr>& group, bool threads,
   return members;
 }
 
-// The directive that leaves a loop over vectors along the axis, if one does.
-std::optional<Directive> split_into_vectors(const Member& member, const Axis& along,
-                                            const Target& target, const Schedule& schedule) {
-  Schedule trial = schedule.without_directives();
-  StageSchedule& stage = trial[member.result.name];
-  vectorize_points(member.view(), along, target, &stage, true, false, std::nullopt, true);
-  for (const Directive& d : stage.directives()) {
-    if (d.kind == DirectiveKind::split && d.axes[0] == along.name()) return d;
-  }
-  return std::nullopt;
-}
-
-// The lanes of the vectors where the loops over them are the same of all, so that they can be one.
-std::optional<int64_t> lanes_of_all(const std::vector<Member>& members, size_t rows,
-                                    const Target& target, const Schedule& schedule) {
-  std::optional<Directive> first;
-  for (const Member& member : members) {
-    const auto split = split_into_vectors(member, member.view().axes[rows], target, schedule);
-    if (!split) return std::nullopt;
-    if (!first) first = split;
-    const bool is_same = split->axes[1] == first->axes[1] && split->factor == first->factor &&
-                         split->tail == first->tail;
-    if (!is_same) return std::nullopt;
-  }
-  return first->factor;
-}
-
 // How many vectors of each member are stored in turn, where stores by turns take longest: so many
 // that all of a row, or a block of it, have as many, and few enough for what they read to stay in
 // registers. Nothing where no number divides those of a row.
@@ -258,15 +231,17 @@ class SharedLoops {
         members_(siblings_of(group, threads_, target)),
         leader_(members_[0].view()),
         rows_(vector_axis(leader_, target)) {
+    block_name_ = fresh_name(group, "block");
+    within_name_ = fresh_name(group, "within");
     const auto block = block_of(group, leader_, rows_, target);
-    if (const auto lanes = lanes_of_all(members_, rows_, target, schedule)) {
+    if (in_tasks()) block_ = block;
+    if (const auto lanes = lanes_of_all(schedule)) {
       const bool waits = wait_for_stores(group, leader_, rows_, target);
-      const bool has_block = in_tasks() && block;
-      const Extent row = has_block ? Extent(*block) : leader_.axes[rows_].extent();
+      const Extent row = block_ ? Extent(*block_) : leader_.axes[rows_].extent();
       if (waits) turn_ = vectors_of_turn(row, *lanes);
       vectors_ = !waits || turn_;
     }
-    if (!vectors_ || in_tasks()) block_ = block;
+    if (!vectors_ && !in_tasks()) block_ = block;
     if (threads_ && rows_ > 0) {
       const auto begin = leader_.axes.begin();
       fused_ = count_shared({begin, begin + static_cast<std::ptrdiff_t>(rows_)}, target);
@@ -284,10 +259,6 @@ class SharedLoops {
       single_.push_back(same ? "" : fresh_name(group, "single" + number));
     }
     if (turn_) turn_name_ = fresh_name(group, "turn");
-    if (block_) {
-      block_name_ = fresh_name(group, "block");
-      within_name_ = fresh_name(group, "within");
-    }
   }
 
   // The members' loops; threads share those of the first.
@@ -308,6 +279,44 @@ class SharedLoops {
   // Whether threads share parts of the one row that there is.
   bool in_tasks() const { return threads_ && rows_ == 0; }
 
+  // The axis that vectors go along: of a block, where there are any.
+  Axis cut_into_blocks(const Member& member, StageSchedule* stage) const {
+    const Axis along = member.view().axes[rows_];
+    if (!block_) return along;
+    const Axis within(within_name_, *block_);
+    stage->split(along, Axis(block_name_), within, *block_, Tail::guard);
+    return within;
+  }
+
+  // The directive that leaves a loop over vectors, if one does. Of a block there may be others than
+  // of a whole row, whose length is a size.
+  std::optional<Directive> split_into_vectors(const Member& member,
+                                              const Schedule& schedule) const {
+    Schedule trial = schedule.without_directives();
+    StageSchedule& stage = trial[member.result.name];
+    const Axis along = cut_into_blocks(member, &stage);
+    vectorize_points(member.view(), along, target_, &stage, true, false, std::nullopt, true);
+    for (const Directive& d : stage.directives()) {
+      if (d.kind == DirectiveKind::split && d.axes[0] == along.name()) return d;
+    }
+    return std::nullopt;
+  }
+
+  // The lanes of the vectors where the loops over them are the same of all, so that they can be
+  // one.
+  std::optional<int64_t> lanes_of_all(const Schedule& schedule) const {
+    std::optional<Directive> first;
+    for (const Member& member : members_) {
+      const auto split = split_into_vectors(member, schedule);
+      if (!split) return std::nullopt;
+      if (!first) first = split;
+      const bool is_same = split->axes[1] == first->axes[1] && split->factor == first->factor &&
+                           split->tail == first->tail;
+      if (!is_same) return std::nullopt;
+    }
+    return first->factor;
+  }
+
   // The loops of one member, vectors included.
   void make(const Member& member, StageSchedule* stage) const {
     if (member.merged) member.merged->fuse(stage);
@@ -321,12 +330,7 @@ class SharedLoops {
       if (single_[i].empty()) continue;
       stage->split(result.axes[i], Axis(outer_[i]), Axis(single_[i]), 1);
     }
-    Axis along = result.axes[rows_];
-    if (block_) {
-      const Axis within(within_name_, *block_);
-      stage->split(along, Axis(block_name_), within, *block_, Tail::guard);
-      along = within;
-    }
+    const Axis along = cut_into_blocks(member, stage);
     const bool is_cut = vectors_ || needs_what_it_lacks(result, target_);
     vectorize_points(result, along, target_, stage, vectors_, false, std::nullopt, is_cut);
     if (turn_) stage->split(along, along, Axis(turn_name_), *turn_).unroll(Axis(turn_name_));

@@ -21,7 +21,8 @@ struct IndexRange {
 // The range of each axis of the buffer, row-major, over run-time sizes, the loops around `loop` and
 // its own variable. No range: the index is not known, for it is itself read or no bound of it is.
 // Empty: nothing inside reads it, or it is a single value. Guards are not looked at: the box of a
-// tile that goes past an end goes past it too.
+// tile that goes past an end goes past it too. Nor is whether a loop inside has a step: of two
+// pieces of a loop, one of which has none at the sizes of a call, the box reaches to both.
 std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
                                                     const std::string& buffer);
 

@@ -156,6 +156,13 @@ TEST(Expr, CombineIsTheCombinersOperator) {
   EXPECT_EQ(combine(Combiner::max, f(), f())->op, ExprOp::max);
 }
 
+// Of 2^n terms, as text.
+Expr power_of_sums(int n) {
+  Expr result = f();
+  for (int i = 0; i < n; ++i) result = result + result;
+  return result;
+}
+
 class ExprRefusal : public RefusalTest {};
 TEST_P(ExprRefusal, NamesTheCause) { check(); }
 INSTANTIATE_TEST_SUITE_P(
@@ -164,7 +171,11 @@ INSTANTIATE_TEST_SUITE_P(
         {"MixedFloats", [] { f() + d(); }, "arguments of add: expected one type, got f32 and f64"},
         {"AnExtentThatNoI32Holds", [] { i() + Extent(int64_t{1} << 31); }, "got 2147483648"},
         {"ASizeAndFloat", [] { f() / Extent::size("B"); },
-         "arguments of div: expected one type, got f32 and i32; cast one of them"},
+         "arguments of div: expected one type, got f32 and i32; cast one of them: f32(B)"},
+        {"AnIntegerOnTheLeft", [] { Axis("m", 4) * f(); }, "cast one of them: f32(m)"},
+        {"BoolAndInteger", [] { i() == yes(); }, "got i32 and bool; cast one of them: i32("},
+        {"WhatIsLong", [] { power_of_sums(9) + d(); }, "cast one of them: f64(...)"},
+        {"WhatIsVeryLong", [] { power_of_sums(200) + d(); }, "cast one of them: f64(...)"},
         {"IntegerAndFloat", [] { i() * f(); }, "arguments of mul: expected one type"},
         {"FloatLiteralAndInteger", [] { i() + 0.5f; }, "arguments of add: expected one type"},
         {"BoolLiteralAndFloat", [] { f() + Expr(true); }, "got f32 and bool"},
@@ -206,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
          "arguments 2 and 3 of select: expected one type, got f32 and f64"},
         {"CastToBf16", [] { cast(bf16, f()); }, "argument 1 (type) of cast"},
         {"SignedAndUnsigned", [] { byte() + constant(i8, 1); }, "got u8 and i8; cast one of them"},
-        {"ByteAndInteger", [] { byte() + i(); }, "got u8 and i32; cast one of them"},
+        {"ByteAndInteger", [] { byte() + i(); }, "got u8 and i32; cast one of them: i32("},
         {"LiteralThatU8DoesNotHold", [] { byte() + 256; }, "from 0 to 255, got 256"},
         {"NegativeLiteralBesideU8", [] { byte() * -1; }, "constant of type u8"},
         {"ConstantBeyondI16", [] { constant(i16, 32768); }, "from -32768 to 32767, got 32768"},

@@ -377,7 +377,9 @@ INSTANTIATE_TEST_SUITE_P(
          [] {
            return conv({1, kB, 8, 3}, {3, 3, 3, 5});
          },
-         {"axis H: expected room for the window's reach of 3 whatever the sizes, got B"}},
+         {"axis H: expected room for the window's reach of 3 whatever the sizes, got B with "
+          "padding; B "
+          "may be 0; legal: an axis of B + 2 with padding"}},
         {"RunTimeStride",
          [] {
            return conv({1, kB + 2, 8, 3}, {3, 3, 3, 5}, stride(2, 1));

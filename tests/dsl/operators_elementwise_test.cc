@@ -147,7 +147,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"ZeroWithANumber", [] { return add(in({0}), in({2})); }, {"axis -1 is 2, not 0 or 1"}},
         {"OtherType",
          [] { return add(in({2}), in({2}, f64)); },
-         {"argument 2 (b) of add: expected f32, the type of a, got f64; cast one of them"}},
+         {"argument 2 (b) of add: expected f32, the type of a, got f64; cast one of them: cast(a, "
+          "f64)"}},
         {"ArithmeticOnBool",
          [] { return mul(in({2}, bool_), in({2}, bool_)); },
          {"argument 1 (a) of mul: expected i8, u8, i16, u16, i32, f32 or f64, got bool"}},

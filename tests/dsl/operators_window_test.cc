@@ -121,7 +121,9 @@ INSTANTIATE_TEST_SUITE_P(
          [] {
            return max_pool(in({1, kB, 6, 3}), window(3, 1));
          },
-         {"axis H: expected room for the window's reach of 3 whatever the sizes, got B"}},
+         {"axis H: expected room for the window's reach of 3 whatever the sizes, got B with "
+          "padding; B "
+          "may be 0; legal: an axis of B + 2 with padding"}},
         {"Undefined",
          [] { return max_pool(Tensor(), window(2, 2)); },
          {"(x) of max_pool", "undefined"}},

@@ -107,6 +107,22 @@ const FoundSchedule kFound[] = {
      "y[i: 16, j: 16] = select(j + 1 < 100, 0f, f32(x[1, 1]))\n"
      "output y\n",
      {"y.prefetch(x, i, 2)", "y.partition(j)"}},
+    // The bits of a number that no size is, which the check of emitted code did not evaluate.
+    {"ACaseOfTheLeastNumberOfAll",
+     "size H\n"
+     "input x: f32[H]\n"
+     "y[i: H] = x[i] + 1f\n"
+     "output y\n",
+     {"y.specialize(H == -2147483648)"}},
+    // Of two pieces that read x one has no step where W is 5 or less: what is asked for reaches as
+    // far
+    // as where it would begin.
+    {"APieceWithoutAStepOfWhatIsPrefetched",
+     "size W\n"
+     "input x: f32[W, W, 16]\n"
+     "y[i: W, j: 16] = select(i == 0 || i >= 5, x[i, i, j], 1f)\n"
+     "output y\n",
+     {"y.prefetch(x, j, 2)", "y.partition(i)", "y.reorder(i, j)"}},
     // Halide's vectorizer has no mask of many lanes for a load of one element, which says where
     // another is.
     {"OneElementThatSaysWhereInMaskedLanes",
@@ -161,6 +177,27 @@ const FoundSchedule kFound[] = {
      "output y\n",
      {"y.copy_in(f, first)", "first.compute_at(y, i)", "f.copy_in(x, copy)", "first.store_root()",
       "y.unroll(i)"}},
+    // Of two sizes Halide's simplifier took the smaller one for one less than it may be: a row of
+    // two elements was one of one.
+    {"APieceThatSaysWhichOfTwoSizesIsLess",
+     "size H\n"
+     "size W\n"
+     "input x: i32[W, H]\n"
+     "f[i: W] = i > 8\n"
+     "y[i: H, j: W] = select(i >= 3 && i - 3 < W, i8(x[max(min(i - 3, W - 1), 0), max(min(j + 3, "
+     "H - 1), 0)]), select(i >= 0 && i < W, i8(f[min(i, W - 1)]), i8(f[j])))\n"
+     "output y\n",
+     {"y.partition(i)"}},
+    {"APieceOfTwoSizesInsideOfAnUnrolledLoop",
+     "size H\n"
+     "size W\n"
+     "input x: i32[W, H]\n"
+     "f[i: W] = i > 8\n"
+     "y[k: 2, i: H, j: W] = select(i >= 3 && i - 3 < W, i8(x[max(min(i - 3, W - 1), 0), max(min(j "
+     "+ "
+     "3, H - 1), 0)]), select(i >= 0 && i < W, i8(f[min(i, W - 1)]), i8(f[j])))\n"
+     "output y\n",
+     {"y.partition(i)", "y.unroll(k)"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundScheduledComprehensions,

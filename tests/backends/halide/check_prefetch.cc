@@ -40,7 +40,7 @@ class StepReads final : public NestVisitor {
   }
 
   Box guarded;        // by uOps that run
-  Box unguarded;      // also by those past an end
+  Box unguarded;      // also by those past an end, and at the ends of loops without a step
   bool exact = true;  // whether the indices grow with every loop, so that the ends are those of all
 
  private:
@@ -54,6 +54,16 @@ class StepReads final : public NestVisitor {
     const std::string variable = loop.variable();
     const int64_t min = evaluate_index(loop.min, variables_);
     const int64_t extent = evaluate_index(loop.extent, variables_);
+    if (extent <= 0) {
+      ++without_steps_;
+      for (const int64_t end : {min, min - 1}) {
+        variables_[variable] = end;
+        walk(*loop.body);
+      }
+      --without_steps_;
+      variables_.erase(variable);
+      return;
+    }
     // Of many, the ends.
     const bool all = steps_ * extent <= kMostSteps;
     const int64_t stride = all ? 1 : std::max<int64_t>(1, extent - 1);
@@ -67,9 +77,10 @@ class StepReads final : public NestVisitor {
   }
 
   void include(const UopNode& uop) {
-    const bool runs = std::all_of(uop.guards.begin(), uop.guards.end(), [&](const Guard& guard) {
-      return evaluate_index(guard.condition, variables_) != 0;
-    });
+    const bool guarded_in = std::all_of(
+        uop.guards.begin(), uop.guards.end(),
+        [&](const Guard& guard) { return evaluate_index(guard.condition, variables_) != 0; });
+    const bool runs = without_steps_ == 0 && guarded_in;
     for (const Expr& index : uop.point) exact = exact && is_affine(index);
     const std::map<std::string, int64_t> axes = axis_values(nest_, uop, variables_);
     visit(body_of(nest_.stage(uop.stage), uop), [&](const Expr& e) {
@@ -104,6 +115,7 @@ class StepReads final : public NestVisitor {
   const std::string& buffer_;
   std::map<std::string, int64_t> variables_;
   int64_t steps_ = 1;
+  int without_steps_ = 0;  // loops around
 };
 
 // The part of a box that is in memory: of what is folded, all.

@@ -63,6 +63,8 @@ class Evaluator {
         return variable(e);
       case hi::IRNodeType::Cast:
         return in_type(value(e.as<hi::Cast>()->value), e.type());
+      case hi::IRNodeType::Reinterpret:
+        return in_type(value(e.as<hi::Reinterpret>()->value), e.type());
       case hi::IRNodeType::Not:
         return value(e.as<hi::Not>()->a) == 0 ? 1 : 0;
       case hi::IRNodeType::Select: {

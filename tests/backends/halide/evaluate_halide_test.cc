@@ -25,6 +25,8 @@ TEST(EvaluateHalide, AgreesWithTheSimplifier) {
                                 Halide::select(kX >= kY && !(kX != 3), kX, -kY),
                                 Halide::cast<int32_t>(Halide::cast<int8_t>(kX * 100)),
                                 Halide::cast<int32_t>(Halide::cast<uint8_t>(kX * 100)),
+                                Halide::cast<int32_t>(Halide::reinterpret<uint32_t>(kX) > 5),
+                                Halide::reinterpret<int32_t>(Halide::reinterpret<uint32_t>(kX)),
                                 Halide::select(Halide::likely(kX <= kY), 7, 8),
                                 Halide::select(kX > kY, 7, 8)};
   for (const Halide::Expr& expr : exprs) {

@@ -145,6 +145,20 @@ TEST(DeriveSiblings, ARunTimeSizeDecidesWhetherThreadsAreWoken) {
   EXPECT_TRUE(computes_at(pair_of({kSize, 64}), kFourCores, {0, 1, 2, 33}));
 }
 
+// Of two columns of a run-time number of rows one had whole vectors of both columns in a block, the
+// other one had not, and the loops over them were to be one.
+TEST(DeriveSiblings, VectorsOfABlockAreOthersThanThoseOfARow) {
+  const Tensor x = input("x", f32, {kSize, 2}), s = input("s", f32, {kSize});
+  const Axis i("i", kSize), j("j", 2);
+  const Graph graph({compute("a", {i, j}, x(i, j) * (1.0f / s(i))),
+                     compute("b", {i, j}, x(i, j) * 3.0f + select(x(i, j) == s(i), s(i), 0.0f))});
+  EXPECT_THAT(text_of(graph, "x86-64-v2,cores=8"), HasSubstr("b.compute_with(a, block)\n"));
+  for (const char* level : kLevels) {
+    const std::string target = std::string(level) + ",cores=8";
+    EXPECT_TRUE(computes_at(graph, target, {0, 1, 2, 33, 1027})) << target;
+  }
+}
+
 TEST(DeriveSiblings, OutputsGroupsAndWhatIsStored) {
   const Tensor x = input("x", f32, {6, 20}), w = weight("w", f32, {20, 4});
   const Tensor a = relu(x, "a"), b = mul(x, x, "b");
