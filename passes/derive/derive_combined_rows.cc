@@ -278,16 +278,6 @@ bool threads_share_rows(const Op& op, const Target& target) {
   return op.reduction_axes.front().extent().is_constant() && parts_of_rows(op, target);
 }
 
-namespace {
-
-bool is_partitioned(const StageSchedule& stage, const Axis& loop) {
-  return has_any(stage.directives(), [&](const Directive& d) {
-    return d.kind == DirectiveKind::partition && d.axes[0] == loop.name();
-  });
-}
-
-}  // namespace
-
 void derive_rows_in_parts(const Op& op, const PartSizes& sizes, const Target& target,
                           Schedule* schedule) {
   const Axis& last = op.axes.back();
@@ -364,6 +354,8 @@ void derive_combined_rows(const Op& own, const Target& target, Schedule* schedul
     if (tasks > 1 && enough) {
       if (!enough->defined()) return blocks.share(op, width, &stage);
       blocks.share(op, width, &stage.specialize(*enough));
+      // Where there are no whole steps, there is nothing to cut.
+      if (has_case(stage, has_whole_steps(op))) return;
       return blocks.partition(&stage.specialize(has_whole_steps(op)));
     }
   }

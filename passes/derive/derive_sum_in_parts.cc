@@ -56,7 +56,7 @@ void sum_all_in_parts(const Op& op, const std::optional<MergedAxes>& merged, con
   (*schedule)[parts.part.name].parallel(parts.block);
   if (parts.uneven) {
     StageSchedule& stage = (*schedule)[lanes.stages.front()];
-    stage.partition(*parts.uneven);
+    if (!is_partitioned(stage, *parts.uneven)) stage.partition(*parts.uneven);
     const bool says_where = has_kind(stage.directives(), DirectiveKind::store_in);
     if (!says_where) stage.store_in(Memory::registers);  // else there already
   }

@@ -19,6 +19,12 @@ bool has_case(const StageSchedule& stage, const Expr& condition) {
   });
 }
 
+bool is_partitioned(const StageSchedule& stage, const Axis& loop) {
+  return has_any(stage.directives(), [&](const Directive& d) {
+    return d.kind == DirectiveKind::partition && d.axes[0] == loop.name();
+  });
+}
+
 bool is_inline(const StageSchedule& stage) {
   return has_kind(stage.directives(), DirectiveKind::compute_inline);
 }

@@ -18,6 +18,8 @@ bool has_kind(const std::vector<Directive>& directives, DirectiveKind kind);
 
 // Whether a stage has a specialization for that condition.
 bool has_case(const StageSchedule& stage, const Expr& condition);
+// Whether a loop of it is cut near its ends already.
+bool is_partitioned(const StageSchedule& stage, const Axis& loop);
 // Whether it is computed inline; by name, also where nothing is said of it, and it is not.
 bool is_inline(const StageSchedule& stage);
 bool is_inline(const Schedule& schedule, const std::string& name);

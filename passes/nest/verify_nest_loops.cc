@@ -174,10 +174,8 @@ class LoopsVerifier : public ContextVisitor {
       return d ? std::optional(extent_value(stage.axes[*d].extent()) - starts_of(stage)[*d])
                : std::nullopt;
     }
-    if (alloc == allocs_.end()) {
-      const std::optional<Expr> vectors = vectors_in_tile(loop, stage);
-      return vectors ? vectors : rows_in_tile(loop, stage);
-    }
+    if (const std::optional<Expr> vectors = vectors_in_tile(loop, stage)) return vectors;
+    if (alloc == allocs_.end()) return rows_in_tile(loop, stage);
     for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
       Expr rows = extent_value(stage.axes[axis].extent()) - alloc->second->mins[axis];
       if (d == axis) return rows;
@@ -240,12 +238,13 @@ class LoopsVerifier : public ContextVisitor {
     if (outer.defined() && inner.defined()) whole->emplace(t.axis, outer * inner);
   }
 
-  // Of a stage without storage, of whose tiles the last one has guards.
+  // Of a stage of which all the domain is computed, and of whose tiles the last one has guards.
   std::optional<Expr> vectors_in_tile(const Loop& loop, const Stage& stage) const {
     for (const Loop* tiles : loops_) {
       if (tiles->stage != stage.name) continue;
       const auto across = vectors_across_tiles(stage, tiles->axis);
       if (!across || across->outer != loop.axis) continue;
+      if (constant_value(starts_of(stage)[across->axis]) != 0) continue;
       const Expr start = axis_value(tiles->variable()) * int_constant(across->tile->factor);
       return across->vectors_of(extent_value(stage.axes[across->axis].extent()) - start);
     }

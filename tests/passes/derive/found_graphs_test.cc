@@ -335,5 +335,49 @@ TEST(FoundGraphs, UnevenPartsOfRowsOfFewColumns) {
   for (const int cores : {2, 8}) expect_lowers(graph, cores);
 }
 
+// The same of a sum of everything, whose rows have a few lanes each.
+TEST(FoundGraphs, UnevenPartsOfASumOfEverything) {
+  const Graph graph = graph_of(
+      "input x: f32[29721, 20]\ninput w: f32[29721]\n"
+      "y[] = sum(j: 20, i: 29721) x[i, j] * w[i]\noutput y\n");
+  for (const int cores : {2, 8, 64}) expect_lowers(graph, cores);
+}
+
+// As many rows as wake threads are the whole steps that a loop is cut at.
+TEST(FoundGraphs, ThreadsWakeForAsManyRowsAsAreWholeSteps) {
+  const Graph graph = graph_of(
+      "size N\ninput x: u16[N, 224, 224]\nweight w: u16[224, 224]\n"
+      "y[j: 224, k: 224] = product(i: N) x[i, j, k] * x[i, j, k]\n"
+      "z[j: 224, k: 224] = y[j, k] * w[j, k]\noutput z\n");
+  for (const int cores : {1, 2, 8}) expect_lowers(graph, cores);
+  EXPECT_TRUE(derives(graph, target_of("x86-64-v4", 2), {0, 1, 7, 8, 17}));
+}
+
+// Tiles of rows are loops over vectors, of which the last tile has fewer: what is stored whole has
+// them as an output does.
+TEST(FoundGraphs, VectorsOfTheLastTileOfWhatIsStoredWhole) {
+  const Graph rows = graph_of(
+      "size H\ninput x: u16[H, 64]\ninput a: u16[H]\ninput b: u16[H, 22]\n"
+      "m[i: H] = min(j: 64) x[i, j] * x[i, j]\n"
+      "s[i: H] = m[i] * a[max(min(i + -2, H - 1), 0)]\n"
+      "t[i: H] = max(s[i], a[max(min((i + 1) % H, H - 1), 0)])\nv[i: H] = t[i] / (a[i] + 1u16)\n"
+      "y[i: 22] = sum(r: H) v[r] * b[r, i]\noutput y\n");
+  const Graph norm = graph_of(
+      "size B\ninput x: f32[16, 2*B, 13]\ninput w: f32[13]\n"
+      "q[i: 16, j: 2*B] = sum(r: 13) x[i, j, r] * x[i, j, r]\n"
+      "k[i: 16, j: 2*B] = 1f / sqrt(q[i, j] / 13f + 1f)\n"
+      "n[i: 16, j: 2*B, c: 13] = x[i, j, c] * k[i, j] * w[c]\n"
+      "t[i: 16, j: 2*B, c: 13] = tanh(n[i, j, c])\nm[i: 16, j: 2*B, c: 13] = t[i, j, c] * 2f\n"
+      "y[j: 2*B, c: 13] = max(r: 16) m[r, j, c]\noutput y\n");
+  for (const int cores : {1, 8}) {
+    expect_lowers(rows, cores);
+    expect_lowers(norm, cores);
+  }
+  EXPECT_TRUE(derives_on_all(rows, {1, 3, 37}));
+  for (const char* const level : kLevels) {
+    EXPECT_TRUE(derives(norm, target_of(level, 1), {0, 1, 19}, 1e-5)) << level;
+  }
+}
+
 }  // namespace
 }  // namespace emulsion
