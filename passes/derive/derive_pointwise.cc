@@ -127,12 +127,18 @@ bool wakes_threads(const Op& op, const Target& target) {
 
 namespace {
 
-// for i  ->  for i in a part: unrolled part: vectorized lane
+// for i  ->  for i in a part: unrolled part: unrolled vectors: vectorized lane
 void vectorize_parts(const Op& op, const Axis& along, int64_t parts, const Target& target,
                      StageSchedule* stage) {
-  const Axis part(fresh_axis(op, "part"));
+  const Axis part(fresh_axis(op, "part"), parts);
   const Axis within(along.name(), along.extent().constant_term() / parts);
   stage->split(along, part, within, within.extent().constant_term());
+  const PlaneRow row{within, steps_of_whole(op, target), false, true};
+  if (vectors_of_row(op, part, row) > 1) {
+    stage->reorder({part, within});
+    vectorize_planes(op, part, row, Axis(fresh_axis(op, "lane")), stage);
+    return;
+  }
   vectorize_points(op, within, target, stage);
   if (!is_one_vector(op, within, target)) stage->reorder({part, within});
   stage->unroll(part);

@@ -132,18 +132,23 @@ int64_t vectors_of_plane(const Op& plane, const Axis& planes) {
   return std::max<int64_t>(vectors, 1);
 }
 
-bool vectorize_planes(const Op& plane, const Axis& planes, const PlaneRow& row, const Axis& lane,
-                      StageSchedule* stage) {
+int64_t vectors_of_row(const Op& plane, const Axis& planes, const PlaneRow& row) {
   constexpr int64_t kFew = 16;  // one in so many is computed twice
   const std::optional<int64_t> length = row.along.extent().as_constant();
-  if (!length && !row.fills_block) return false;
+  if (!length && !row.fills_block) return 1;
   int64_t vectors = vectors_of_plane(plane, planes);
   for (; length && vectors > 1; vectors /= 2) {
     const int64_t block = vectors * row.lanes;
     const int64_t again = (*length + block - 1) / block * block - *length;
     if (again == 0 || (row.is_whole && *length >= block && again * kFew <= *length)) break;
   }
-  if (vectors <= 1) return false;
+  return std::max<int64_t>(vectors, 1);
+}
+
+bool vectorize_planes(const Op& plane, const Axis& planes, const PlaneRow& row, const Axis& lane,
+                      StageSchedule* stage) {
+  const int64_t vectors = vectors_of_row(plane, planes, row);
+  if (vectors == 1) return false;
   const int64_t block = vectors * row.lanes;
   const bool ends = row.along.extent().exact_quotient(block).has_value();
   stage->split(row.along, row.along, lane, block, ends ? Tail::automatic : Tail::shift_inwards)

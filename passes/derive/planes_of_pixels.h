@@ -42,13 +42,16 @@ void bring_planes_inside(const Op& plane, const Axis& planes, StageSchedule* sta
 // what follows in one line; what it stores by turns of several planes takes two accesses each.
 int64_t vectors_of_plane(const Op& plane, const Axis& planes);
 
-// A row of each plane, behind bring_planes_inside().
+// A row of each plane, or of each part of a row; the loop over these is inside of it.
 struct PlaneRow {
   const Axis& along;
   int64_t lanes;
   bool fills_block;  // of a run-time length that is known to have vectors_of_plane() or more
   bool is_whole;     // as long as the axis says: its last block may start earlier
 };
+// How many vectors of each are computed one after another: fewer where the last ones would be
+// computed twice; 1 where the length is not known.
+int64_t vectors_of_row(const Op& plane, const Axis& planes, const PlaneRow& row);
 // Vectors along it, named `lane`, where there are several at a time; else nothing is said, and the
 // result is false.
 bool vectorize_planes(const Op& plane, const Axis& planes, const PlaneRow& row, const Axis& lane,

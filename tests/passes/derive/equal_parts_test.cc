@@ -1,5 +1,6 @@
-// Rows whose parts are made of the same elements are computed a vector of each part at a time.
+// Rows whose parts are made of the same elements are computed a few vectors of each part at a time.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -44,14 +45,23 @@ std::string chosen_by(const Expr& condition, const Axis& j) {
   return derived(y, target_of("x86-64-v3", 1));
 }
 
-TEST(EqualParts, AVectorOfEachIsComputedAtATime) {
+// Eight vectors of each, which are stored one after another, or as many as divide it.
+TEST(EqualParts, VectorsOfEachAreComputedAtATime) {
   for (const char* level : kLevels) {
     const Target target = target_of(level, 1);
-    const std::string lanes = std::to_string(target.vector_lanes(f32));
+    const int64_t lanes = target.vector_lanes(f32);
     const std::string text = derived(wavelet(100, 128), target);
-    EXPECT_TRUE(has(text, "y.split(i1, part, i1, 128)\ny.split(i1, i1, i1_v, " + lanes +
-                              ")\ny.vectorize(i1_v)\ny.reorder(part, i1)\ny.unroll(part)\n"))
+    EXPECT_TRUE(has(text, fmt::format("y.split(i1, part, i1, 128)\ny.reorder(part, i1)\n"
+                                      "y.split(i1, i1, lane, {})\ny.reorder(lane, part)\n"
+                                      "y.split(lane, lane, lane_v, {})\ny.vectorize(lane_v)\n"
+                                      "y.unroll(lane)\ny.unroll(part)\n",
+                                      8 * lanes, lanes)))
         << text;
+    EXPECT_TRUE(has(derived(wavelet(100, 6 * lanes), target),
+                    fmt::format("y.split(i1, i1, lane, {})\n", 2 * lanes)));
+    EXPECT_TRUE(
+        has(derived(wavelet(100, 3 * lanes), target), "y.reorder(part, i1)\ny.unroll(part)\n"))
+        << "one of each";
     EXPECT_FALSE(has(text, "partition")) << text;
     const int64_t half = target.vector_lanes(f32);
     const Axis i("i", 100), j("j", 2 * half);
