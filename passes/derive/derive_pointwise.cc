@@ -150,6 +150,7 @@ struct PointLoops {
   bool fills_vector;         // a row is as long as a vector or longer
   bool fills_tile = false;   // there is a transposed tile
   bool is_short = false;     // a row is shorter than a vector
+  bool fills_tiles = false;  // there are several side by side
   bool fills_block = false;  // a row is as long as several vectors of each plane
 };
 
@@ -194,6 +195,7 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   const bool is_in_blocks = wanted.threads && rows == 0;  // of one long row: a task each
   auto tile = points.planes ? std::nullopt : transposed_tile(op, target);
   if (tile && tile->condition.defined() && !wanted.fills_tile) tile.reset();
+  if (tile && wanted.fills_tiles) tile = several_tiles(op, *tile);
   const auto across = tile ? std::optional(tile->across) : crosses(op, target);
   const bool is_gathered = wanted.is_short && !points.planes && gathers_rows(op);
   const bool has_parts =
@@ -284,7 +286,8 @@ enum class Length : uint8_t {
   vector_or_more,
   block_or_more,
   less_than_a_vector,
-  tile_or_more
+  tile_or_more,
+  tiles_or_more
 };
 
 // Where threads share rows of a run-time number that may be short: the condition under which there
@@ -294,8 +297,8 @@ std::optional<Expr> has_many_rows(const Op& op, const Target& target, Length len
   const Borders borders = borders_by_axis(op);
   const std::vector<Axis> loops = loops_to_share(op, borders, target);
   if (loops.size() != 1 || loops[0].extent().is_constant() || crosses(op, target) ||
-      length == Length::tile_or_more || has_borders_among(loops, borders) ||
-      elements_from(op, 1).value_or(0) >= kPointsOfLong) {
+      length == Length::tile_or_more || length == Length::tiles_or_more ||
+      has_borders_among(loops, borders) || elements_from(op, 1).value_or(0) >= kPointsOfLong) {
     return std::nullopt;
   }
   const int64_t least = kRowsOfTask * kTasksForCore * target.cores;
@@ -328,9 +331,10 @@ void derive_where(const Expr& condition, const Points& points, const Target& tar
   const Op& op = points.op;
   const bool fills_block = length == Length::block_or_more;
   const bool fills_vector = length == Length::vector_or_more || fills_block;
-  const bool fills_tile = length == Length::tile_or_more;
-  const PointLoops alone{false, fills_vector, fills_tile, length == Length::less_than_a_vector,
-                         fills_block};
+  const bool fills_tiles = length == Length::tiles_or_more;
+  const bool fills_tile = length == Length::tile_or_more || fills_tiles;
+  const bool is_short = length == Length::less_than_a_vector;
+  const PointLoops alone{false, fills_vector, fills_tile, is_short, fills_tiles, fills_block};
   PointLoops shared_by_threads = alone;
   shared_by_threads.threads = true;
   const std::optional<Expr> enough = wakes_threads(op, target)
@@ -386,6 +390,9 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
   const bool in_blocks = vector_axis(op, target) == 0 && enough && enough->defined();
   bool is_tile_of_long = false;  // whether rows that are no tile are short
   if (const auto tile = points.planes ? std::nullopt : tile_of_sizes(op, target)) {
+    if (const auto several = several_tiles(op, *tile)) {
+      derive_where(where(several->condition), points, target, Length::tiles_or_more, stage);
+    }
     derive_where(where(tile->condition), points, target, Length::tile_or_more, stage);
     is_tile_of_long = tile->lanes > 0 && op.axes[tile->across].extent().is_constant();
   }
@@ -399,7 +406,7 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
     const Expr holds = where(length >= int_constant(block));
     if (in_blocks) {
       stage->specialize(holds);
-      derive_points(points, target, {false, true, false, false, true}, stage);
+      derive_points(points, target, {false, true, false, false, false, true}, stage);
     } else {
       derive_where(holds, points, target, Length::block_or_more, stage);
     }

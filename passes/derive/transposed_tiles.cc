@@ -58,6 +58,24 @@ int64_t rows_of_tile(const Axis& rows, int64_t most, int64_t side) {
   return (*extent + tiles - 1) / tiles;
 }
 
+int64_t side_of(const Op& op) { return size_in_bytes(op.dtype) == 4 ? kSideOfWords : kSide; }
+bool are_narrow(const Op& op) { return size_in_bytes(op.dtype) <= kBytesOfNarrow; }
+
+// How many tiles of a known number of columns are stored row by row: none of them is computed for
+// little. `length`: nothing where there are enough.
+int64_t tiles_side_by_side(const Op& op, int64_t lanes, std::optional<int64_t> length) {
+  constexpr int64_t kColumns = 32;  // of more the registers hold too little
+  constexpr int64_t kFew = 8;       // one in so many is computed twice
+  if (are_narrow(op) || lanes != side_of(op)) return 1;
+  for (int64_t count = kColumns / lanes; count > 1; count /= 2) {
+    const int64_t columns = count * lanes;
+    if (!length) return count;
+    const int64_t again = (*length + columns - 1) / columns * columns - *length;
+    if (*length >= columns && again * kFew <= *length) return count;
+  }
+  return 1;
+}
+
 // Of the reads of a body those that mention the axis at all.
 template <typename Holds>
 bool all_reads(const Expr& body, const Axis& axis, const Holds& holds) {
@@ -70,8 +88,6 @@ bool steps_at_most(const Expr& read, const Axis& axis, int64_t elements) {
   const std::optional<int64_t> step = elements_of_step(read, axis);
   return step && std::abs(*step) <= elements;
 }
-
-bool are_narrow(const Op& op) { return size_in_bytes(op.dtype) <= kBytesOfNarrow; }
 
 // How many rows of a few elements vectors go across.
 int64_t rows_across(const Op& op, std::optional<int64_t> rows) {
@@ -133,7 +149,7 @@ std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target
   });
   if (axes.size() != 1 || !*axes.begin() || reads.size() > kMostReads) return std::nullopt;
   const size_t across = **axes.begin();
-  const int64_t side = size_in_bytes(op.dtype) == 4 ? kSideOfWords : kSide;
+  const int64_t side = side_of(op);
   const std::optional<int64_t> rows = steps_of_tile(op.axes[across], side),
                                lanes = steps_of_tile(along, side);
   if (!rows || !lanes) return std::nullopt;
@@ -143,7 +159,24 @@ std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target
     const Expr is_long = extent_value(axis.extent()) >= int_constant(steps);
     tile.condition = tile.condition.defined() ? tile.condition && is_long : is_long;
   }
+  if (length) tile.count = tiles_side_by_side(op, tile.lanes, length);
   return tile;
+}
+
+std::optional<TransposedTile> several_tiles(const Op& op, const TransposedTile& tile) {
+  const Axis& along = op.axes.back();
+  if (tile.lanes == 0 || along.extent().is_constant()) return std::nullopt;
+  TransposedTile several = tile;
+  several.count = tiles_side_by_side(op, tile.lanes, std::nullopt);
+  if (several.count == 1) return std::nullopt;
+  constexpr int64_t kMany = 4;  // of which few are computed twice in the last one
+  const int64_t least = kMany * several.count * tile.lanes;
+  several.condition = extent_value(along.extent()) >= int_constant(least);
+  const Extent& rows = op.axes[tile.across].extent();
+  if (!rows.is_constant()) {
+    several.condition = extent_value(rows) >= int_constant(tile.rows) && several.condition;
+  }
+  return several;
 }
 
 std::optional<TransposedTile> tile_of_sizes(const Op& op, const Target& target) {
@@ -208,12 +241,18 @@ void derive_transposed(const Op& op, const TransposedTile& tile, StageSchedule* 
   const Axis& rows = op.axes[tile.across];
   const Axis& along = op.axes.back();
   const Axis row(fresh_axis(op, "row")), lane(fresh_axis(op, "lane"));
+  const int64_t columns = tile.count * tile.lanes;
   const auto tail = [](const Axis& axis, int64_t steps) {
     return axis.extent().exact_quotient(steps) ? Tail::automatic : Tail::shift_inwards;
   };
   cache_block(*stage, {{rows, tile.rows, tail(rows, tile.rows), rows, row},
-                       {along, tile.lanes, tail(along, tile.lanes), along, lane}});
-  stage->vectorize(lane).unroll(row);
+                       {along, columns, tail(along, columns), along, lane}});
+  if (tile.count > 1) {
+    stage->vectorize(lane, tile.lanes).unroll(lane);
+  } else {
+    stage->vectorize(lane);
+  }
+  stage->unroll(row);
   // The tiles' loops came one after another.
   std::vector<Axis> inside(op.axes.rbegin(),
                            op.axes.rend() - static_cast<std::ptrdiff_t>(tile.across) - 1);

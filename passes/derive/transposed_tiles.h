@@ -27,15 +27,21 @@
 namespace emulsion {
 
 struct TransposedTile {
-  size_t across;   // the axis that the operands lie along
-  int64_t rows;    // of it
-  int64_t lanes;   // of the last axis; 0: vectors go across the rows
-  Expr condition;  // over run-time sizes: that there is a tile; undefined where there is one
+  size_t across;      // the axis that the operands lie along
+  int64_t rows;       // of it
+  int64_t lanes;      // of the last axis; 0: vectors go across the rows
+  Expr condition;     // over run-time sizes: that there is a tile; undefined where there is one
+  int64_t count = 1;  // of tiles along the last axis, which are stored row by row
 };
 
 // Nothing where the operation reads along its rows, or at places that data say, where operands lie
 // along different axes, or where unrolled rows of what is computed would be long code.
 std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target);
+
+// The same where a run-time last axis has several tiles: what a row of them leaves of a line of the
+// cache is joined there, where rows do not start at lines. Nothing of axes that are numbers, of
+// which transposed_tile() has as many at once.
+std::optional<TransposedTile> several_tiles(const Op& op, const TransposedTile& tile);
 
 // The same where run-time sizes say whether there is one.
 std::optional<TransposedTile> tile_of_sizes(const Op& op, const Target& target);

@@ -184,7 +184,8 @@ TEST(TransposedTiles, NotOfLongCode) {
 TEST(TransposedTiles, RowsAreUnrolled) {
   EXPECT_EQ(derived(graph_of(matrix("100", "64", "x[j, i]")), target_of("x86-64-v4", 1)),
             "emulsion schedule 1\ny.split(i, i, row, 16, shift_inwards)\n"
-            "y.split(j, j, lane, 16)\ny.reorder(lane, row, j, i)\ny.vectorize(lane)\n"
+            "y.split(j, j, lane, 32)\ny.reorder(lane, row, j, i)\n"
+            "y.split(lane, lane, lane_v, 16)\ny.vectorize(lane_v)\ny.unroll(lane)\n"
             "y.unroll(row)\n");
   // What lies between the two stays in its place.
   const std::string channels =
@@ -205,6 +206,35 @@ TEST(TransposedTiles, ElementsOfShortRowsAreUnrolled) {
   EXPECT_EQ(text("input x: f32[3, 6, 48]\ny[i: 48, j: 6, k: 3] = x[k, j, i]"),
             "emulsion schedule 1\ny.split(i, i, lane, 8)\ny.reorder(lane, k, j)\n"
             "y.vectorize(lane)\ny.unroll(k)\n");
+}
+
+// What a row of one tile leaves of a line of the cache, that of the next one fills.
+TEST(TransposedTiles, SeveralSideBySide) {
+  const auto columns = [](const std::string& count, const std::string& type) {
+    const std::string text =
+        derived(graph_of(matrix("100", count, "x[j, i]", type)), target_of("x86-64-v4", 1));
+    const size_t at = text.find("y.split(j, j, lane, ");
+    return at == std::string::npos ? 0 : std::stoi(text.substr(at + 20));
+  };
+  for (const char* const count : {"64", "300", "1000", "32"}) EXPECT_EQ(columns(count, "f32"), 32);
+  for (const char* const count : {"31", "36", "49"}) {
+    EXPECT_EQ(columns(count, "f32"), 16) << "too many would be computed twice";
+  }
+  EXPECT_EQ(columns("512", "f64"), 32);
+  EXPECT_EQ(columns("48", "f64"), 16);
+  EXPECT_EQ(columns("512", "u8"), 8) << "of bytes a line has more";
+  const std::string sizes =
+      derived(graph_of(matrix("M", "N", "x[j, i] * 2f")), target_of("x86-64-v4", 1));
+  const size_t several = sizes.find("M >= 16 && N >= 128)"),
+               one = sizes.find("M >= 16 && N >= 16)");
+  EXPECT_LT(several, one) << sizes;
+  EXPECT_NE(one, std::string::npos) << sizes;
+  const std::string rows =
+      derived(graph_of(matrix("100", "M", "x[j, i] * 2f")), target_of("x86-64-v4", 1));
+  EXPECT_TRUE(has(rows, "y.specialize(M >= 128)\n")) << rows;
+  EXPECT_TRUE(derives_on_all(graph_of(matrix("M", "N", "x[j, i] - a[i, j]")), {1, 16, 130}));
+  EXPECT_TRUE(derives_on_all(graph_of(matrix("33", "M", "x[j, i]", "f64")), {0, 40, 129}));
+  EXPECT_TRUE(derives_on_all(graph_of(matrix("33", "300", "x[j, i]")), {1}));
 }
 
 TEST(TransposedTiles, ThreadsShareThem) {
