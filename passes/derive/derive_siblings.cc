@@ -281,7 +281,7 @@ class SharedLoops {
 
   // The axis that vectors go along: of a block, where there are any.
   Axis cut_into_blocks(const Member& member, StageSchedule* stage) const {
-    const Axis along = member.view().axes[rows_];
+    Axis along = member.view().axes[rows_];
     if (!block_) return along;
     const Axis within(within_name_, *block_);
     stage->split(along, Axis(block_name_), within, *block_, Tail::guard);
