@@ -78,20 +78,15 @@ std::optional<ColumnTile> filled_windows(const std::vector<const Op*>& sums, int
 }
 
 // Several vectors where no number of them divides the columns, which are so many that few are
-// computed twice in the last tile.
-std::optional<int64_t> vectors_of_columns(int64_t columns, int64_t lanes) {
+// computed twice in the last tile; else one.
+int64_t vectors_of_columns(int64_t columns, int64_t lanes) {
   constexpr int64_t kMost = 4, kFew = 16;  // one in so many
-  for (int64_t vectors = kMost; vectors > 1; vectors /= 2) {
-    const int64_t tile = vectors * lanes;
-    const int64_t again = (columns + tile - 1) / tile * tile - columns;
-    if (columns >= tile && again * kFew <= columns) return vectors;
-  }
-  return std::nullopt;
+  return count_in_block(columns, lanes, kMost, kFew);
 }
 
 // The same of windows: what each step weighs with is loaded once for them.
-std::optional<int64_t> vectors_of_windows(const Op& sums, int64_t columns, int64_t lanes) {
-  return step_of_windows(sums) == 0 ? std::nullopt : vectors_of_columns(columns, lanes);
+int64_t vectors_of_windows(const Op& sums, int64_t columns, int64_t lanes) {
+  return step_of_windows(sums) == 0 ? 1 : vectors_of_columns(columns, lanes);
 }
 
 constexpr int64_t kLine = 64;  // bytes of a line of the cache
@@ -130,7 +125,7 @@ int64_t vectors_side_by_side(const Op& sums, int64_t rows, int64_t lanes) {
   const std::optional<int64_t> columns = sums.axes.back().extent().as_constant();
   if (!columns || rows > kMostRows) return 1;
   if (rows > 1 && lanes * size_in_bytes(sums.dtype) < kLine) return 1;
-  const int64_t vectors = vectors_of_columns(*columns, lanes).value_or(1);
+  const int64_t vectors = vectors_of_columns(*columns, lanes);
   const int64_t steps = saturated_product(rows * vectors, steps_of_sum(sums, kMostOfWindows + 1));
   return steps <= kMostOfWindows ? vectors : 1;
 }
@@ -167,9 +162,8 @@ int64_t sums_at_a_time(const Op& sums, int64_t lanes, bool twice, const Target& 
   if (!extent.is_constant()) {
     return step_of_windows(sums) > 0 ? lanes : lanes * (is_long(sums) ? 4 : 2);
   }
-  const std::optional<int64_t> several =
-      twice ? vectors_of_windows(sums, extent.constant_term(), lanes) : std::nullopt;
-  return several ? *several * lanes : std::min(lanes, extent.constant_term());
+  const int64_t several = twice ? vectors_of_windows(sums, extent.constant_term(), lanes) : 1;
+  return std::min(several * lanes, extent.constant_term());
 }
 
 ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bool fills) {

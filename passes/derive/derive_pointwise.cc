@@ -144,14 +144,27 @@ void vectorize_parts(const Op& op, const Axis& along, int64_t parts, const Targe
   stage->unroll(part);
 }
 
-// What is known of the run-time sizes, or wanted.
+// What is known of the run-time sizes: rows are as long as a vector, or as several of each plane,
+// or shorter than one; there is a transposed tile, or several side by side.
+enum class Length : uint8_t {
+  any,
+  vector_or_more,
+  block_or_more,
+  less_than_a_vector,
+  tile_or_more,
+  tiles_or_more
+};
+
+// That, and what is wanted.
 struct PointLoops {
-  bool threads;              // share them
-  bool fills_vector;         // a row is as long as a vector or longer
-  bool fills_tile = false;   // there is a transposed tile
-  bool is_short = false;     // a row is shorter than a vector
-  bool fills_tiles = false;  // there are several side by side
-  bool fills_block = false;  // a row is as long as several vectors of each plane
+  bool threads;  // share them
+  Length length = Length::any;
+
+  bool fills_block() const { return length == Length::block_or_more; }
+  bool fills_vector() const { return length == Length::vector_or_more || fills_block(); }
+  bool fills_tiles() const { return length == Length::tiles_or_more; }
+  bool fills_tile() const { return length == Length::tile_or_more || fills_tiles(); }
+  bool is_short() const { return length == Length::less_than_a_vector; }
 };
 
 struct Points {
@@ -194,22 +207,22 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   std::vector<Axis> cut;  // the loops that say on which side of a border they are
   const bool is_in_blocks = wanted.threads && rows == 0;  // of one long row: a task each
   auto tile = points.planes ? std::nullopt : transposed_tile(op, target);
-  if (tile && tile->condition.defined() && !wanted.fills_tile) tile.reset();
-  if (tile && wanted.fills_tiles) tile = several_tiles(op, *tile);
+  if (tile && tile->condition.defined() && !wanted.fills_tile()) tile.reset();
+  if (tile && wanted.fills_tiles()) tile = several_tiles(op, *tile);
   const auto across = tile ? std::optional(tile->across) : crosses(op, target);
-  const bool is_gathered = wanted.is_short && !points.planes && gathers_rows(op);
+  const bool is_gathered = wanted.is_short() && !points.planes && gathers_rows(op);
   const bool has_parts =
       !is_in_blocks && !across && !points.planes && rows + 1 == op.axes.size() && reads_apart(op);
   const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
   const bool has_pieces = !is_in_blocks && !points.planes && parts == 1 &&
-                          (wanted.fills_vector || !lacks_masks(op, target));
+                          (wanted.fills_vector() || !lacks_masks(op, target));
   const int64_t repeats = tile || is_gathered ? 0 : block_along_row(points, target);
-  const bool straddles = wanted.fills_vector && has_steps_without_reads_at_ends(op, target);
+  const bool straddles = wanted.fills_vector() && has_steps_without_reads_at_ends(op, target);
   std::vector<Extent> turns;
   if (has_pieces && !straddles) turns = turns_to_cut_at(op, target);
   const bool has_ends = parts == 1 && (!turns.empty() || straddles || borders_of(along) > 0 ||
                                        is_clamped_along(op, along));
-  const bool is_whole = wanted.fills_vector || along.extent().is_constant();  // of vectors
+  const bool is_whole = wanted.fills_vector() || along.extent().is_constant();  // of vectors
   if (turns.empty() && has_pieces && has_ends && !straddles && is_whole) {
     turns = ends_to_cut_at(op, steps_of_whole(op, target), target);
   }
@@ -234,7 +247,7 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   if (repeats > 0) {
     const bool has_block = !is_in_blocks && is_whole;
     const bool is_odd = vectorize_repeats(op, along, repeats, has_block, target, &stage);
-    if (is_odd && cut.empty() && !wanted.is_short) cut.push_back(along);  // which has no block
+    if (is_odd && cut.empty() && !wanted.is_short()) cut.push_back(along);  // which has no block
   } else if (is_gathered) {
     derive_gathered_rows(op, &stage);
     cut.clear();
@@ -249,8 +262,8 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   } else if (straddles) {
     stage.vectorize(along, lanes_without_masks(op, target), Tail::predicate);
   } else {
-    vectorize_points(op, along, target, &stage, true, wanted.fills_vector && !is_in_blocks,
-                     points.planes, false, wanted.fills_block && !is_in_blocks);
+    vectorize_points(op, along, target, &stage, true, wanted.fills_vector() && !is_in_blocks,
+                     points.planes, false, wanted.fills_block() && !is_in_blocks);
   }
   std::vector<Axis> loops = loops_to_share(op, borders, target);
   if (tile && tile->lanes == 0 && loops.size() > tile->across + 1) {  // the others are inside
@@ -261,8 +274,8 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
     const bool has_cuts = across || is_gathered || borders_of(loops.back()) > 0;
     const auto all = has_cuts ? std::nullopt : element_count(op.shape);
     shared = share_loops(op, loops, count, all, target, &stage).tasks;
-    if (const int64_t tiles = tile && wanted.threads && count == 1 ? tiles_of_task(op, *tile) : 1;
-        tiles > 1) {
+    const bool has_tasks = tile && wanted.threads && count == 1;
+    if (const int64_t tiles = has_tasks ? tiles_of_task(op, *tile) : 1; tiles > 1) {
       const Axis task(fresh_axis(op, "task")), of_tiles = *shared;
       stage.split(of_tiles, task, of_tiles, tiles, Tail::guard);
       shared = task;
@@ -280,16 +293,6 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
 // Of short rows a task has several: calling it takes as long as one of them.
 constexpr int64_t kRowsOfTask = 4;
 
-// What a condition says of the rows.
-enum class Length : uint8_t {
-  any,
-  vector_or_more,
-  block_or_more,
-  less_than_a_vector,
-  tile_or_more,
-  tiles_or_more
-};
-
 // Where threads share rows of a run-time number that may be short: the condition under which there
 // are enough tasks of several. Undefined where all that is worth the threads has so many rows.
 std::optional<Expr> has_many_rows(const Op& op, const Target& target, Length length = Length::any) {
@@ -297,8 +300,8 @@ std::optional<Expr> has_many_rows(const Op& op, const Target& target, Length len
   const Borders borders = borders_by_axis(op);
   const std::vector<Axis> loops = loops_to_share(op, borders, target);
   if (loops.size() != 1 || loops[0].extent().is_constant() || crosses(op, target) ||
-      length == Length::tile_or_more || length == Length::tiles_or_more ||
-      has_borders_among(loops, borders) || elements_from(op, 1).value_or(0) >= kPointsOfLong) {
+      PointLoops{true, length}.fills_tile() || has_borders_among(loops, borders) ||
+      elements_from(op, 1).value_or(0) >= kPointsOfLong) {
     return std::nullopt;
   }
   const int64_t least = kRowsOfTask * kTasksForCore * target.cores;
@@ -329,12 +332,7 @@ int64_t steps_of_planes(const Points& points, const Target& target) {
 void derive_where(const Expr& condition, const Points& points, const Target& target, Length length,
                   StageSchedule* stage) {
   const Op& op = points.op;
-  const bool fills_block = length == Length::block_or_more;
-  const bool fills_vector = length == Length::vector_or_more || fills_block;
-  const bool fills_tiles = length == Length::tiles_or_more;
-  const bool fills_tile = length == Length::tile_or_more || fills_tiles;
-  const bool is_short = length == Length::less_than_a_vector;
-  const PointLoops alone{false, fills_vector, fills_tile, is_short, fills_tiles, fills_block};
+  const PointLoops alone{false, length};
   PointLoops shared_by_threads = alone;
   shared_by_threads.threads = true;
   const std::optional<Expr> enough = wakes_threads(op, target)
@@ -398,18 +396,17 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
   }
   if (in_blocks) {  // which are longer than a vector
     stage->specialize(where(*enough));
-    if (const auto shared = derive_points(points, target, {true, false}, stage)) {
+    if (const auto shared = derive_points(points, target, {true}, stage)) {
       stage->parallel(*shared);
     }
   }
+  const auto derive_so = [&](const Expr& holds, Length is_so) {
+    if (!in_blocks) return derive_where(holds, points, target, is_so, stage);
+    stage->specialize(holds);
+    derive_points(points, target, {false, is_so}, stage);
+  };
   if (const int64_t block = fills && points.planes ? steps_of_planes(points, target) : 0) {
-    const Expr holds = where(length >= int_constant(block));
-    if (in_blocks) {
-      stage->specialize(holds);
-      derive_points(points, target, {false, true, false, false, false, true}, stage);
-    } else {
-      derive_where(holds, points, target, Length::block_or_more, stage);
-    }
+    derive_so(where(length >= int_constant(block)), Length::block_or_more);
   }
   for (const bool filled : {true, false}) {
     if (filled ? !fills : (fills && !has_short_rows)) continue;
@@ -417,14 +414,9 @@ void derive_where_vectors_fill(const Expr& condition, const Points& points, cons
                                                     : pieces_reach(turns, along, steps))
                               : any;
     if (has_case(*stage, holds)) continue;  // that of a tile
-    if (in_blocks) {
-      stage->specialize(holds);
-      derive_points(points, target, {false, filled, false, fills && !filled}, stage);
-    } else {
-      const bool is_short = fills || is_tile_of_long;
-      const Length otherwise = is_short ? Length::less_than_a_vector : Length::any;
-      derive_where(holds, points, target, filled ? Length::vector_or_more : otherwise, stage);
-    }
+    const bool is_short = fills || is_tile_of_long;
+    const Length otherwise = is_short ? Length::less_than_a_vector : Length::any;
+    derive_so(holds, filled ? Length::vector_or_more : otherwise);
   }
 }
 
@@ -439,7 +431,7 @@ void derive_alike(const Points& points, const Target& target, StageSchedule* sta
         has_straddling_vectors(points, target)))) {
     return derive_where_vectors_fill(Expr(), points, target, stage);
   }
-  const PointLoops loops{wakes_threads(op, target), false};
+  const PointLoops loops{wakes_threads(op, target)};
   if (const std::optional<Axis> shared = derive_points(points, target, loops, stage)) {
     const int64_t least = points_for_threads({&op}, target);
     const std::optional<Expr> many = has_many_rows(op, target);

@@ -135,14 +135,10 @@ int64_t vectors_of_plane(const Op& plane, const Axis& planes) {
 int64_t vectors_of_row(const Op& plane, const Axis& planes, const PlaneRow& row) {
   constexpr int64_t kFew = 16;  // one in so many is computed twice
   const std::optional<int64_t> length = row.along.extent().as_constant();
-  if (!length && !row.fills_block) return 1;
-  int64_t vectors = vectors_of_plane(plane, planes);
-  for (; length && vectors > 1; vectors /= 2) {
-    const int64_t block = vectors * row.lanes;
-    const int64_t again = (*length + block - 1) / block * block - *length;
-    if (again == 0 || (row.is_whole && *length >= block && again * kFew <= *length)) break;
-  }
-  return std::max<int64_t>(vectors, 1);
+  const int64_t most = vectors_of_plane(plane, planes);
+  if (!length) return row.fills_block ? most : 1;
+  const int64_t none = *length + 1;  // where less may be computed than the axis has
+  return count_in_block(*length, row.lanes, most, row.is_whole ? kFew : none);
 }
 
 bool vectorize_planes(const Op& plane, const Axis& planes, const PlaneRow& row, const Axis& lane,

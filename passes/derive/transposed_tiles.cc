@@ -67,13 +67,8 @@ int64_t tiles_side_by_side(const Op& op, int64_t lanes, std::optional<int64_t> l
   constexpr int64_t kColumns = 32;  // of more the registers hold too little
   constexpr int64_t kFew = 8;       // one in so many is computed twice
   if (are_narrow(op) || lanes != side_of(op)) return 1;
-  for (int64_t count = kColumns / lanes; count > 1; count /= 2) {
-    const int64_t columns = count * lanes;
-    if (!length) return count;
-    const int64_t again = (*length + columns - 1) / columns * columns - *length;
-    if (*length >= columns && again * kFew <= *length) return count;
-  }
-  return 1;
+  const int64_t most = kColumns / lanes;
+  return length ? count_in_block(*length, lanes, most, kFew) : most;
 }
 
 // Of the reads of a body those that mention the axis at all.

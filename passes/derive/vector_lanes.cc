@@ -210,6 +210,15 @@ bool is_one_odd_vector(const Op& op, const Axis& row, int64_t lanes) {
 
 }  // namespace
 
+int64_t count_in_block(int64_t length, int64_t steps, int64_t most, int64_t few) {
+  for (int64_t count = most; count > 1; count /= 2) {
+    const int64_t block = count * steps;
+    const int64_t again = (length + block - 1) / block * block - length;
+    if (length >= block && again * few <= length) return count;
+  }
+  return 1;
+}
+
 void vectorize_row(const Op& op, const Axis& row, int64_t lanes, bool whole_rows,
                    const Target& target, StageSchedule* stage) {
   if (whole_rows && is_one_odd_vector(op, row, lanes)) {

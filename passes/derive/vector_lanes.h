@@ -38,6 +38,9 @@ size_t vector_axis(const Op& op, const Target& target);
 // Whether vectors with masks are computed element by element: of pixels, whose values lie between
 // one another, and of what the target has no masks for.
 bool lacks_masks(const Op& op, const Target& target);
+// How many of `most`, `most` / 2, .. times `steps` are a block of so long a row that the last
+// block, which starts earlier, has at most one in `few` of the row again; 1 where there are none.
+int64_t count_in_block(int64_t length, int64_t steps, int64_t most, int64_t few);
 // Vectors of so many lanes along a row; of fewer steps one, with a mask where these would be stored
 // in pieces. Without `whole_rows` less of the row may be computed than it has.
 void vectorize_row(const Op& op, const Axis& row, int64_t lanes, bool whole_rows,

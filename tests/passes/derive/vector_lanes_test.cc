@@ -142,5 +142,17 @@ TEST(VectorizeRow, MuchMoreOrMuchLongerRowsAreNot) {
   EXPECT_NE(row_of(17, "x86-64-v4", f32, false), "vectorize(i1);") << "less of the row";
 }
 
+// Of 8 elements, at most four, of which one in 16 may be computed again.
+TEST(CountInBlock, AsManyAsLeaveFewForTheLast) {
+  EXPECT_EQ(count_in_block(96, 8, 4, 16), 4);
+  EXPECT_EQ(count_in_block(48, 8, 4, 16), 2) << "16 of 48 again";
+  EXPECT_EQ(count_in_block(500, 8, 4, 16), 4) << "12 of 500 again";
+  EXPECT_EQ(count_in_block(40, 8, 4, 16), 1);
+  EXPECT_EQ(count_in_block(31, 8, 4, 16), 2) << "one of 31 again; a block of 32 does not fit";
+  EXPECT_EQ(count_in_block(15, 8, 4, 1), 1) << "a block does not fit, however many are again";
+  EXPECT_EQ(count_in_block(0, 8, 4, 16), 1);
+  EXPECT_EQ(count_in_block(31, 8, 4, 32), 1) << "none again";
+}
+
 }  // namespace
 }  // namespace emulsion
