@@ -1,8 +1,10 @@
 // Programs over short axes, axes of one step, or axes in another order than memory has.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "benchmarks/peers/plain_pointwise.h"
 #include "benchmarks/peers/plain_short_axes.h"
 #include "benchmarks/small_programs.h"
 #include "dsl/operators.h"
@@ -21,6 +23,27 @@ SmallProgram channels_first_program(const std::string& name, const Extent& side,
                                  v.data<float>("y"));
           },
           sizes};
+}
+
+// y[c, p] = x[p, c]: points to planes of their coordinates, or any matrix.
+SmallProgram turned_program(const std::string& name, int64_t rows, int64_t columns,
+                            const Extent& count, const Extent& length) {
+  return {name,
+          Graph(transpose(input("x", f32, {count, length}), {1, 0}, "y")),
+          [rows, columns](KernelValues& v) {
+            plain_channels_first(1, rows, columns, v.data<float>("x"), v.data<float>("y"));
+          },
+          {{"N", rows}, {"C", columns}}};
+}
+
+SmallProgram twelve_planes_program() {
+  constexpr int64_t kPlanes = 12, kPoints = 30000;
+  return {"interleave_12_u8",
+          Graph(transpose(input("x", u8, {kPlanes, Extent::size("N")}), {1, 0}, "y")),
+          [](KernelValues& v) {
+            plain_interleave(kPlanes, kPoints, v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          },
+          {{"N", kPoints}}};
 }
 
 SmallProgram sum_transposed_program() {
@@ -94,6 +117,10 @@ std::vector<SmallProgram> short_axis_programs() {
       channels_first_program("channels_first", 56, 64, {}),
       channels_first_program("channels_first_run_time", Extent::size("S"), Extent::size("C"),
                              {{"S", 56}, {"C", 64}}),
+      turned_program("planes_of_points", 30000, 3, 30000, 3),
+      turned_program("planes_of_points_run_time", 30000, 3, Extent::size("N"), 3),
+      turned_program("transpose_run_time", 1000, 1000, Extent::size("N"), Extent::size("C")),
+      twelve_planes_program(),
       sum_transposed_program(),
       picture_program(),
       block_sums_program(),

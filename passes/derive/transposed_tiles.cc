@@ -1,6 +1,8 @@
 #include "passes/derive/transposed_tiles.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "dsl/affine.h"
 #include "dsl/index_arithmetic.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/index/simplify_index.h"
@@ -61,12 +64,29 @@ int64_t rows_of_tile(const Axis& rows, int64_t most, int64_t side) {
 int64_t side_of(const Op& op) { return size_in_bytes(op.dtype) == 4 ? kSideOfWords : kSide; }
 bool are_narrow(const Op& op) { return size_in_bytes(op.dtype) <= kBytesOfNarrow; }
 
+// Whether so many columns of several operands that lie across stay in the first cache until they
+// are turned: lines that are a page apart have few places in it. True of one operand.
+bool stay_in_cache(const Op& op, int64_t columns) {
+  constexpr int64_t kPage = 4096, kPlaces = 8;
+  const Axis& along = op.axes.back();
+  std::set<std::string> operands;
+  int64_t places = 0;
+  for (const Expr& read : reads_in(op.body)) {
+    if (is_along(read, along) || !mentions(read, along.name())) continue;
+    if (!operands.insert(to_string(read)).second) continue;
+    const std::optional<int64_t> step = elements_of_step(read, along);
+    const int64_t bytes = step ? std::abs(*step) * size_in_bytes(read->dtype) : kPage;
+    places += columns * std::gcd(bytes, kPage) / kPage;
+  }
+  return operands.size() < 2 || places <= kPlaces;
+}
+
 // How many tiles of a known number of columns are stored row by row: none of them is computed for
 // little. `length`: nothing where there are enough.
 int64_t tiles_side_by_side(const Op& op, int64_t lanes, std::optional<int64_t> length) {
   constexpr int64_t kColumns = 32;  // of more the registers hold too little
   constexpr int64_t kFew = 8;       // one in so many is computed twice
-  if (are_narrow(op) || lanes != side_of(op)) return 1;
+  if (are_narrow(op) || lanes != side_of(op) || !stay_in_cache(op, kColumns)) return 1;
   const int64_t most = kColumns / lanes;
   return length ? count_in_block(*length, lanes, most, kFew) : most;
 }

@@ -237,6 +237,23 @@ TEST(TransposedTiles, SeveralSideBySide) {
   EXPECT_TRUE(derives_on_all(graph_of(matrix("33", "300", "x[j, i]")), {1}));
 }
 
+// Columns of two operands whose rows are a quarter of a page long would have 16 lines in a place of
+// the cache for eight.
+TEST(TransposedTiles, OneOfOperandsWhoseLinesMeetInTheCache) {
+  const auto is_one = [](const std::string& rows, const std::string& body) {
+    const std::string text =
+        derived(graph_of(matrix(rows, "320", body)), target_of("x86-64-v4", 1));
+    return has(text, "y.split(j, j, lane, 16)\n");
+  };
+  EXPECT_TRUE(is_one("256", "x[j, i] + z[j, i]"));
+  EXPECT_TRUE(is_one("512", "x[j, i] + z[j, i]"));
+  EXPECT_TRUE(is_one("M", "x[j, i] + z[j, i]")) << "who knows";
+  EXPECT_FALSE(is_one("250", "x[j, i] + z[j, i]"));
+  EXPECT_FALSE(is_one("128", "x[j, i] + z[j, i]"));
+  EXPECT_FALSE(is_one("512", "x[j, i] * x[j, i]")) << "one operand";
+  EXPECT_FALSE(is_one("256", "x[j, i] + a[i, j]")) << "one across";
+}
+
 TEST(TransposedTiles, ThreadsShareThem) {
   const std::string matrices =
       derived(graph_of(matrix("1000", "1000", "x[j, i]")), target_of("x86-64-v3", 2));
