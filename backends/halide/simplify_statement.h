@@ -7,9 +7,11 @@
 // known of both in one record. Of a name of which nothing is known the record stays what it was: if
 // b is at least 5, and nothing is known of a, then a is taken for at least 5, and b for at least 6.
 //
-//   for (i, 0, max(min(H, 3) - min(H, W), 0))     W < min(H, 3), so W < 3 and W < H:
-//     for (j, 0, W)                                H is taken for less than 3, and W for less than
-//     2
+//   for (i, 0, max(min(H, 3) - min(H, W), 0)):
+//     for (j, 0, W)
+//
+// There are steps of i where W < min(H, 3), so W < 3 and W < H. H is then taken for less than 3,
+// and W for less than 2.
 
 #include "Halide.h"
 
