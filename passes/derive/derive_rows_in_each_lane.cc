@@ -9,7 +9,6 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/index/simplify_index.h"
-#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -58,7 +57,7 @@ void unroll_by_length(const ElementLoops& loops, const Expr& length,
   if (!length.defined() || loops.loops.empty()) return;
   for (int64_t elements = kLeastElements; elements <= kMostOfLength; ++elements) {
     const Expr is_so_long = length == int_constant(elements);
-    if (enough && !never_holds(is_so_long && *enough)) {
+    if (enough) {
       StageSchedule& shared = stage->specialize(is_so_long && *enough);
       unroll_all(loops, &shared);
       shared.parallel(tasks);

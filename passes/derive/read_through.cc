@@ -98,14 +98,9 @@ class SourceFinder {
         continue;  // those who read that are among the readers
       }
       if (reader.reads_many) return;
-      if (!suits(reader, move)) {
-        consider_view(move);
-        return;
-      }
+      if (!suits(reader, move)) return consider_view(move);
       for (const Expr& read : reads_in(reader.body, move.op)) {
-        const Expr through = composed(read, move, reader.extents);
-        if (!is_affine(through) && consider_view(move)) return;
-        if (size_of(through).nodes > kMostOperations) return;
+        if (size_of(composed(read, move, reader.extents)).nodes > kMostOperations) return;
       }
     }
     take(move, in_a_row);
@@ -113,17 +108,16 @@ class SourceFinder {
 
   // A reshape of an argument is an argument to all that read it, which lies in the same memory:
   // their loops are what they would be, were it stored.
-  bool consider_view(const Source& move) {
+  void consider_view(const Source& move) {
     const OpPtr& operand = move.op->body->tensor;
-    if (operand->kind != OpKind::input || !is_view(*move.op)) return false;
+    if (operand->kind != OpKind::input || !is_view(*move.op)) return;
     for (const size_t at : readers_[move.op]) {
-      if (all_[at].tiles || inlined_.count(all_[at].op) > 0) return false;
+      if (all_[at].tiles || inlined_.count(all_[at].op) > 0) return;
     }
-    if (wanted_ && !wanted_(*move.op)) return false;
+    if (wanted_ && !wanted_(*move.op)) return;
     views_.insert(move.op);
     inlined_.insert(move.op);
     moves_.insert(move.op->name);
-    return true;
   }
 
   void take(const Source& source, int in_a_row) {

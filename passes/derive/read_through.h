@@ -28,8 +28,8 @@ struct ReadThrough {
 // itself take its elements one by one and its only reader can do that as well. A contraction keeps
 // on reading the move by name, and so copies panels of it: where the move lies across its columns,
 // it must (derive_contraction). A reshape of an input that lies in the same memory is an input to
-// all others, where they could not read it otherwise or at places that are not affine: it is
-// computed inline, and its readers have the loops that they would have, were it stored.
+// all others, where they could not read it otherwise: it is computed inline, and its readers have
+// the loops that they would have, were it stored.
 // A value has one reader, elementwise, that reads it once and at no more places than it has
 // elements, in vectors of neighbours; or the reader chooses by place, as concat does, and its
 // vectors are those that the value's own loops would have, which may be of every second element.
