@@ -93,10 +93,11 @@ TEST(PlanesOfPixels, RowsThatLieOneAfterAnotherAreOne) {
   EXPECT_FALSE(has(derived(picture(50, kColumns, 3), kV4), "fuse(")) << "a number, or not inside";
   const Axis c("c", 3), i("i", 50), j("j", 60);
   const Tensor wide = input("x", f32, {50, 61, 3}), pixels = input("x", f32, {50, 60, 3});
-  const Tensor rows = input("s", f32, {50});
+  const Tensor rows = input("s", f32, {50}), cube = input("z", f32, {50, 60, 50});
   for (const Tensor& y :
        {compute("y", {c, i, j}, wide(i, j, c)), compute("y", {c, i, j}, pixels(i, j, c) * rows(i)),
-        compute("y", {c, i, j}, pixels(49 - i, j, c))}) {
+        compute("y", {c, i, j}, pixels(49 - i, j, c)),
+        compute("y", {c, i, j}, pixels(i, j, c) * cube(i, j, i))}) {
     EXPECT_FALSE(has(derived(y, kV4), "fuse(i, j")) << derived(y, kV4);
     EXPECT_TRUE(derives(Graph(y), kV4));
   }
