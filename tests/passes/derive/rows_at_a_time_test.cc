@@ -226,9 +226,10 @@ TEST(RowsAtATime, VectorsAcrossRowsOfWhatThereIsOnceInEach) {
 // With one quotient for each row, and what is computed of each element before.
 Graph shares_of_rows(const Extent& rows, bool has_series) {
   const Axis row("i", rows), column("k", 64), r("r", 64);
-  const Tensor x = input("x", f32, {rows, 64});
+  const Tensor x = input("x", f32, {rows, 64}), z = input("z", f32, {rows, 64});
   const Expr element = x(row, column);
-  const Tensor e = compute("e", {row, column}, has_series ? exp(element) : element * element);
+  const Tensor e =
+      compute("e", {row, column}, has_series ? exp(element) : element + z(row, column));
   const Tensor s = compute("s", {row}, sum(r, e(row, r)));
   const Tensor share = compute("share", {row}, 1.0F / s(row));
   return Graph(compute("y", {row, column}, e(row, column) * share(row)));
@@ -244,6 +245,7 @@ TEST(RowsAtATime, ASeriesWaitsInTheOutputBesideVectorsAcrossRows) {
   EXPECT_TRUE(has(text_of(512, true), "share.vectorize("));
   EXPECT_TRUE(has(text_of(kSize, true), kInOutput));
   EXPECT_FALSE(has(text_of(512, false), kInOutput)) << "nothing to compute meanwhile";
+  EXPECT_TRUE(has(text_of(512, false), "e.compute_at(y, i)\n")) << text_of(512, false);
   EXPECT_FALSE(has(text_of(521, true), kInOutput)) << "the last rows start earlier";
   for (const char* level : kLevels) {
     for (const Extent& rows : {Extent(64), Extent(5), Extent(521), kSize}) {
