@@ -52,6 +52,7 @@ class ContractionDeriver {
       combine_few_rows(schedule_);
       return true;
     }
+    if (!packed_ && !copied && !lies_across && !is_along(c_.b, column())) choose_lanes_apart();
     is_flat_ = is_flat(op_, tile_, target_);
     derive_in_ways(copied, lies_across);
     return true;
@@ -284,6 +285,11 @@ class ContractionDeriver {
     masked_ = !packed_ && along && pays_to_mask(op_, column_at_, target_);
     tile_ = register_tile_of(op_, rows, packed_ || masked_, panel_, target_);
     name_loops();
+  }
+  // Of columns that do not lie side by side, and that no panels are copied of.
+  void choose_lanes_apart() {
+    const int64_t lanes = lanes_apart(op_, target_), vectors = tile_.columns / tile_.lanes;
+    if (lanes < tile_.lanes) tile_ = {tile_.rows, vectors * lanes, lanes};
   }
   void choose_tile_in_block(int64_t rows) {
     block_rows_ = rows;

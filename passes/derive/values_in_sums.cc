@@ -104,13 +104,19 @@ class ValueFinder {
   // What a reader computes then; null where it cannot, or would be slower. `beside_sums`: some sum
   // computes the value.
   OpPtr with_value(const Op& reader, const Source& value, bool beside_sums) const {
-    constexpr int64_t kMostOperations = 100;
+    constexpr int64_t kMostOperations = 100, kMostWritten = 10 * kMostOperations;
     if (done_.count(&reader) > 0) return nullptr;
     const auto so_far = found_.readers.find(&reader);
     if (so_far == found_.readers.end() && sums_of(reader) != nullptr && !is_sum(reader)) {
       return nullptr;  // a group
     }
     const OpPtr now = so_far == found_.readers.end() ? written_out(reader, {}) : so_far->second;
+    // Asked before it is written out: of a chain that reads each value twice it is 2^n.
+    const ExprSize size_of_value = size_of(value.written->body);
+    const ExprSize size = size_of(now->body, [&](const Expr& read) {
+      return read->tensor.get() == value.op ? std::optional(size_of_value) : std::nullopt;
+    });
+    if (size.nodes > kMostWritten) return nullptr;
     const std::vector<Expr> reads = reads_in(now->body, value.op);
     if (reads.empty()) return nullptr;
     auto made = std::make_shared<Op>(*now);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/halide/jit.h"
 #include "backends/interpreter/interpret_graph.h"
 #include "bazel/testing/needs.h"
 #include "dsl/operators.h"
@@ -25,6 +26,7 @@ class DerivedBytes : public testing::TestWithParam<const char*> {
   // Of any numbers.
   void expect_same(const Graph& graph) const {
     const LoopNest nest = run_pipeline(graph, target_).nest;
+    const JitKernel kernel(nest, target_);
     for (const int64_t size : {0, 1, 7, 16, 17, 33, 65, 130}) {
       TensorValues arguments = arguments_for(graph, size, 1);
       uint64_t seed = 7;
@@ -34,7 +36,7 @@ class DerivedBytes : public testing::TestWithParam<const char*> {
       InterpretOptions options;
       options.sizes = {{"B", size}};
       const TensorValues expected = interpret_graph(graph, arguments, options);
-      for (const auto& [name, value] : run_by_jit(nest, arguments, size, target_)) {
+      for (const auto& [name, value] : run_by_jit(kernel, nest, arguments, size)) {
         EXPECT_EQ(first_difference(expected.at(name), value), std::nullopt) << name << ": " << size;
       }
     }
@@ -78,6 +80,15 @@ TEST_P(DerivedBytes, AFewElementsApart) {
     const Tensor x = input("x", type, {3, kSize * step});
     expect_same(Graph(compute("y", {i, j}, x(i, step * j) - x(i, step * j + (step - 1)))));
   }
+}
+
+TEST_P(DerivedBytes, ProductsOfShortRows) {
+  const auto products = [](DType type, int64_t length) {
+    return matmul(input("x", type, {kSize, length}), input("w", type, {length, 1}));
+  };
+  expect_same(Graph(products(u8, 15)));
+  expect_same(Graph(products(i8, 3)));
+  expect_same(Graph(relu(add(products(i16, 7), input("z", i16, {kSize, 1})))));
 }
 
 TEST_P(DerivedBytes, AllPairsOfNumbers) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/entry/compile_options.h"
+#include "backends/halide/jit.h"
 #include "backends/interpreter/tensor_value.h"
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
@@ -39,6 +40,9 @@ TensorValues arguments_for(const Graph& graph, int64_t batch, uint64_t seed);
 // The outputs, which start as poison.
 TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int64_t batch,
                         const Target& target = Target::host());
+// With a kernel that has been made of the nest: one for arguments of several sizes.
+TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest,
+                        const TensorValues& arguments, int64_t batch);
 
 // Expects the graph's nest, run by JIT for `target`, to compute what the graph says for each of
 // `batches`, or once when it has no run-time size.

@@ -40,8 +40,20 @@ class GuardedBytes {
   size_t size_ = 0;
 };
 
-// With a kernel that has been made of the nest.
-TensorValues run_kernel(const JitKernel& kernel, const LoopNest& nest,
+}  // namespace
+
+TensorValues arguments_for(const Graph& graph, int64_t batch, uint64_t seed) {
+  TensorValues values;
+  for (const OpPtr& op : graph.arguments()) {
+    std::vector<int64_t> shape;
+    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate({{"B", batch}}));
+    const bool is_bool = op->dtype == DType::boolean;
+    values[op->name] = random_integers(op->dtype, shape, ++seed, is_bool ? 0 : -4, is_bool ? 1 : 4);
+  }
+  return values;
+}
+
+TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest,
                         const TensorValues& arguments, int64_t batch) {
   TensorValues outputs;
   std::map<std::string, GuardedBytes> memory;
@@ -67,22 +79,9 @@ TensorValues run_kernel(const JitKernel& kernel, const LoopNest& nest,
   return outputs;
 }
 
-}  // namespace
-
-TensorValues arguments_for(const Graph& graph, int64_t batch, uint64_t seed) {
-  TensorValues values;
-  for (const OpPtr& op : graph.arguments()) {
-    std::vector<int64_t> shape;
-    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate({{"B", batch}}));
-    const bool is_bool = op->dtype == DType::boolean;
-    values[op->name] = random_integers(op->dtype, shape, ++seed, is_bool ? 0 : -4, is_bool ? 1 : 4);
-  }
-  return values;
-}
-
 TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int64_t batch,
                         const Target& target) {
-  return run_kernel(JitKernel(nest, target), nest, arguments, batch);
+  return run_by_jit(JitKernel(nest, target), nest, arguments, batch);
 }
 
 void expect_same_as_graph(const Graph& graph, const LoopNest& nest,
@@ -94,7 +93,7 @@ void expect_same_as_graph(const Graph& graph, const LoopNest& nest,
     InterpretOptions sizes;
     for (const std::string& size : graph.sizes()) sizes.sizes[size] = batch;
     const TensorValues expected = interpret_graph(graph, arguments, sizes);
-    const TensorValues actual = run_kernel(kernel, nest, arguments, batch);
+    const TensorValues actual = run_by_jit(kernel, nest, arguments, batch);
     ASSERT_EQ(expected.size(), actual.size());
     for (const auto& [name, value] : expected) {
       EXPECT_EQ(first_difference(value, actual.at(name), tolerance, tolerance), std::nullopt)
