@@ -36,6 +36,29 @@ SmallProgram turned_program(const std::string& name, int64_t rows, int64_t colum
           {{"N", rows}, {"C", columns}}};
 }
 
+// y[c, a, b, i, j] = x[c, 2 * i + a, 2 * j + b]
+SmallProgram space_to_depth_program() {
+  constexpr int64_t kChannels = 16, kSide = 56;
+  const Axis c("c", kChannels), a("a", 2), b("b", 2), i("i", kSide), j("j", kSide);
+  const Tensor x = input("x", f32, {kChannels, 2 * kSide, 2 * kSide});
+  return {"space_to_depth", Graph(compute("y", {c, a, b, i, j}, x(c, 2 * i + a, 2 * j + b))),
+          [](KernelValues& v) {
+            plain_space_to_depth(kChannels, kSide, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram short_products_program() {
+  constexpr int64_t kRows = 1000, kLength = 15;
+  const Tensor x = input("x", u8, {Extent::size("R"), kLength});
+  return {"products_of_15_u8",
+          Graph(matmul(x, weight("w", u8, {kLength, 1}), "y")),
+          [](KernelValues& v) {
+            plain_short_products(kRows, kLength, v.data<uint8_t>("x"), v.data<uint8_t>("w"),
+                                 v.data<uint8_t>("y"));
+          },
+          {{"R", kRows}}};
+}
+
 SmallProgram twelve_planes_program() {
   constexpr int64_t kPlanes = 12, kPoints = 30000;
   return {"interleave_12_u8",
@@ -121,6 +144,8 @@ std::vector<SmallProgram> short_axis_programs() {
       turned_program("planes_of_points_run_time", 30000, 3, Extent::size("N"), 3),
       turned_program("transpose_run_time", 1000, 1000, Extent::size("N"), Extent::size("C")),
       twelve_planes_program(),
+      space_to_depth_program(),
+      short_products_program(),
       sum_transposed_program(),
       picture_program(),
       block_sums_program(),

@@ -18,6 +18,35 @@ EMULSION_BEST_INSTRUCTIONS void plain_channels_first(int64_t count, int64_t pixe
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_space_to_depth(int64_t channels, int64_t side,
+                                                     const float* __restrict x,
+                                                     float* __restrict y) {
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t a = 0; a < 2; ++a) {
+      for (int64_t b = 0; b < 2; ++b) {
+        for (int64_t i = 0; i < side; ++i) {
+          const float* row = x + (c * 2 * side + 2 * i + a) * 2 * side;
+          float* to = y + (((c * 2 + a) * 2 + b) * side + i) * side;
+          for (int64_t j = 0; j < side; ++j) to[j] = row[2 * j + b];
+        }
+      }
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_short_products(int64_t rows, int64_t length,
+                                                     const uint8_t* __restrict x,
+                                                     const uint8_t* __restrict w,
+                                                     uint8_t* __restrict y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    uint8_t sum = 0;
+    for (int64_t k = 0; k < length; ++k) {
+      sum = static_cast<uint8_t>(sum + x[r * length + k] * w[k]);
+    }
+    y[r] = sum;
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_sum_transposed(int64_t rows, int64_t columns,
                                                      const float* __restrict x,
                                                      const float* __restrict z,

@@ -12,6 +12,12 @@ namespace emulsion::benchmarks {
 // Pictures [count, pixels, channels] with the channels first: y is [count, channels, pixels].
 void plain_channels_first(int64_t count, int64_t pixels, int64_t channels, const float* x,
                           float* y);
+// Of pictures [channels, 2 * side, 2 * side] the pixels of each corner of blocks of 2 x 2 pixels as
+// a picture: y is [channels, 2, 2, side, side].
+void plain_space_to_depth(int64_t channels, int64_t side, const float* x, float* y);
+// The rows of x, [rows, length], times w, each added up; all modulo 256.
+void plain_short_products(int64_t rows, int64_t length, const uint8_t* x, const uint8_t* w,
+                          uint8_t* y);
 // The sum of two matrices x and z, [columns, rows], transposed.
 void plain_sum_transposed(int64_t rows, int64_t columns, const float* x, const float* z, float* y);
 // Of a picture of [height + 2, width + 2] the sums of 3 x 3 pixels times w.

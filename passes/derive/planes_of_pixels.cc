@@ -24,6 +24,9 @@ constexpr int64_t kMostPlanes = 15;
 // Compiling takes longer the more of them there are, and the longer the body is.
 constexpr int64_t kMostChosen = 8, kMostOfChosen = 2000;
 
+// So many of a plane, one after another, lie in few lines that are not whole.
+constexpr int64_t kSeveralVectors = 4;
+
 // Whether each of a few planes is computed otherwise, and several read the same along their rows.
 bool mixes_planes(const Op& op, const Axis& plane, int64_t planes, const Axis& along) {
   if (planes > kMostChosen || !chooses_by(op.body, plane.name())) return false;
@@ -42,6 +45,22 @@ bool mixes_planes(const Op& op, const Axis& plane, int64_t planes, const Axis& a
     }
   }
   return false;
+}
+
+// Whether two planes are better computed one after the other. Where only a few vectors of a row can
+// be stored one after another, rows by turns take two accesses for many of them (vectors_of_plane);
+// what the second plane reads again is still in the cache.
+bool are_better_apart(const Op& op, size_t at, const Target& target) {
+  constexpr int64_t kPartOfCache = 4;
+  if (at + 2 >= op.axes.size() || op.axes[at].extent() != Extent(2)) return false;
+  const std::optional<int64_t> points = elements_from(op, at + 1);
+  if (!points) return false;
+  int64_t bytes = 2 * size_in_bytes(op.dtype);
+  for (const Expr& read : reads_in(op.body)) bytes += 2 * size_in_bytes(read.dtype());
+  if (saturated_product(*points, bytes) > target.l2_bytes / kPartOfCache) return false;
+  const Op plane = one_plane(op, at);
+  const PlaneRow row{op.axes.back(), value_lanes(op, target), true, true};
+  return vectors_of_row(plane, op.axes[at], row) < kSeveralVectors;
 }
 
 bool reads_pixels(const Op& op, const Axis& plane, const Axis& along) {
@@ -70,8 +89,8 @@ std::optional<size_t> find_planes(const Op& op, const Target& target, bool of_pi
     const Axis& plane = op.axes[at];
     const int64_t planes = plane.extent().as_constant().value_or(0);
     if (planes < 2 || planes > kMostPlanes) continue;
-    const bool matches = reads_pixels(op, plane, along) ||
-                         (!of_pixels_alone && mixes_planes(op, plane, planes, along));
+    const bool of_pixels = reads_pixels(op, plane, along) && !are_better_apart(op, at, target);
+    const bool matches = of_pixels || (!of_pixels_alone && mixes_planes(op, plane, planes, along));
     if (matches && !crosses(one_plane(op, at), target)) return at;
   }
   return std::nullopt;
@@ -138,7 +157,12 @@ int64_t vectors_of_row(const Op& plane, const Axis& planes, const PlaneRow& row)
   const int64_t most = vectors_of_plane(plane, planes);
   if (!length) return row.fills_block ? most : 1;
   const int64_t none = *length + 1;  // where less may be computed than the axis has
-  return count_in_block(*length, row.lanes, most, row.is_whole ? kFew : none);
+  const int64_t count = count_in_block(*length, row.lanes, most, row.is_whole ? kFew : none);
+  if (count >= kSeveralVectors) return count;
+  // Any number that divides the row, such as 7 of 7 or 14 vectors.
+  int64_t more = most;
+  while (more > count && *length % (more * row.lanes) != 0) --more;
+  return more;
 }
 
 bool vectorize_planes(const Op& plane, const Axis& planes, const PlaneRow& row, const Axis& lane,

@@ -58,9 +58,9 @@ TEST(EqualParts, VectorsOfEachAreComputedAtATime) {
                                       8 * lanes, lanes)))
         << text;
     EXPECT_TRUE(has(derived(wavelet(100, 6 * lanes), target),
-                    fmt::format("y.split(i1, i1, lane, {})\n", 2 * lanes)));
+                    fmt::format("y.split(i1, i1, lane, {})\n", 6 * lanes)));
     EXPECT_TRUE(
-        has(derived(wavelet(100, 3 * lanes), target), "y.reorder(part, i1)\ny.unroll(part)\n"))
+        has(derived(wavelet(100, 11 * lanes), target), "y.reorder(part, i1)\ny.unroll(part)\n"))
         << "one of each";
     EXPECT_FALSE(has(text, "partition")) << text;
     const int64_t half = target.vector_lanes(f32);

@@ -45,11 +45,11 @@ bool are_side_by_side(const Tensor& y, const Target& target = kV4) {
 }
 
 TEST(PlanesOfPixels, VectorsOfEachSideBySide) {
-  EXPECT_EQ(derived(turned(3, 112), kV4),
+  EXPECT_EQ(derived(turned(3, 16), kV4),
             "emulsion schedule 1\ny.reorder(c, i)\ny.split(i, i, lane, 16)\ny.reorder(lane, c)\n"
             "y.vectorize(lane)\ny.unroll(c)\n");
   EXPECT_EQ(derived(turned(3, 160), kV4),
-            "emulsion schedule 1\ny.reorder(c, i)\ny.split(i, i, lane, 32)\ny.reorder(lane, c)\n"
+            "emulsion schedule 1\ny.reorder(c, i)\ny.split(i, i, lane, 80)\ny.reorder(lane, c)\n"
             "y.split(lane, lane, lane_v, 16)\ny.vectorize(lane_v)\ny.unroll(lane)\ny.unroll(c)\n");
 }
 
@@ -67,6 +67,9 @@ TEST(PlanesOfPixels, SeveralVectorsOfEachWhereTheyAreLittle) {
   EXPECT_TRUE(are_side_by_side(turned(15, 1280))) << "one of each";
   EXPECT_FALSE(block_of(turned(15, 1280), 32));
   EXPECT_TRUE(block_of(turned(3, 1290), 64, ", shift_inwards")) << "54 of 1290 again";
+  EXPECT_TRUE(block_of(turned(3, 112), 112)) << "seven are the row";
+  EXPECT_TRUE(block_of(turned(3, 96), 96)) << "six, not two by two";
+  EXPECT_TRUE(has(derived(turned(3, 176), kV4), "y.split(i, i, lane, 16)\n")) << "eleven: one each";
   const Planes of(3, 1280);
   Expr much = of.x(of.i, of.c);
   for (int k = 0; k < 40; ++k) much = much * of.x(of.i, of.c) + 1.0F;
@@ -112,11 +115,35 @@ TEST(PlanesOfPixels, RowsThatLieOneAfterAnotherAreOne) {
   }
 }
 
+// By turns they would be stored in lines that are not whole; what the second one reads again is
+// still in the cache.
+TEST(PlanesOfPixels, TwoOfShortRowsAreComputedOneAfterTheOther) {
+  const auto parts = [](const Extent& rows, int64_t columns, int64_t count, DType type = f32) {
+    const Axis b("b", count), i("i", rows), j("j", columns);
+    const Tensor x = input("x", type, {rows, columns * count});
+    return compute("y", {b, i, j}, x(i, count * j + b));
+  };
+  EXPECT_FALSE(are_side_by_side(parts(56, 56, 2))) << derived(parts(56, 56, 2), kV4);
+  EXPECT_FALSE(are_side_by_side(parts(64, 64, 2, u8)));
+  EXPECT_TRUE(are_side_by_side(parts(56, 64, 2))) << "four vectors of each";
+  EXPECT_TRUE(are_side_by_side(parts(56, 112, 2))) << "seven of each";
+  EXPECT_TRUE(are_side_by_side(parts(56, 57, 3))) << "three would be read three times";
+  EXPECT_TRUE(are_side_by_side(parts(50000, 56, 2))) << "no cache holds them";
+  EXPECT_TRUE(are_side_by_side(parts(kRows, 56, 2))) << "any number of rows";
+  const Axis b("b", 2), j("j", 56);
+  EXPECT_TRUE(are_side_by_side(compute("y", {b, j}, input("x", f32, {112})(2 * j + b))))
+      << "one row of each";
+  for (const char* level : kLevels) {
+    EXPECT_TRUE(derives(Graph(parts(56, 56, 2)), target_of(level, 2)));
+    EXPECT_TRUE(derives(Graph(parts(9, 112, 2, u8)), target_of(level, 1)));
+  }
+}
+
 TEST(PlanesOfPixels, OfWhateverIsComputed) {
   const Planes of(3, 100), four(4, 100);
   const Tensor scale = input("s", f32, {3});
-  const Axis a("a", 2), b("b", 2), i("i", 50), j("j", 60);
-  const Tensor halves = input("x", f32, {100, 120});
+  const Axis a("a", 2), b("b", 2), i("i", 50), j("j", 64);
+  const Tensor halves = input("x", f32, {100, 128});
   for (const Tensor& y :
        {of((of.x(of.i, of.c) - scale(of.c)) * scale(of.c)), of(of.x(of.i, 2 - of.c)),
         of(max(of.x(of.i, of.c), input("z", f32, {3, 100})(of.c, of.i))),
@@ -166,7 +193,7 @@ Tensor mixed(const Extent& count, const Extent& length, DType type = f32) {
 }
 
 TEST(PlanesOfPixels, EachOtherwiseOfTheSameValues) {
-  EXPECT_EQ(derived(mixed(3, 112), kV4),
+  EXPECT_EQ(derived(mixed(3, 16), kV4),
             "emulsion schedule 1\ny.reorder(c, p)\ny.split(p, p, lane, 16)\ny.reorder(lane, c)\n"
             "y.vectorize(lane)\ny.unroll(c)\n");
   EXPECT_TRUE(has(derived(mixed(3, kRows), kV4),
