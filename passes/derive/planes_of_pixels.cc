@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/index_arithmetic.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/simplify_index.h"
@@ -55,9 +56,9 @@ bool are_better_apart(const Op& op, size_t at, const Target& target) {
   if (at + 2 >= op.axes.size() || op.axes[at].extent() != Extent(2)) return false;
   const std::optional<int64_t> points = elements_from(op, at + 1);
   if (!points) return false;
-  int64_t bytes = 2 * size_in_bytes(op.dtype);
-  for (const Expr& read : reads_in(op.body)) bytes += 2 * size_in_bytes(read.dtype());
-  if (saturated_product(*points, bytes) > target.l2_bytes / kPartOfCache) return false;
+  int64_t bytes = size_in_bytes(op.dtype);
+  for (const Expr& read : reads_in(op.body)) bytes += size_in_bytes(read.dtype());
+  if (saturated_product(*points, 2 * bytes) > target.l2_bytes / kPartOfCache) return false;
   const Op plane = one_plane(op, at);
   const PlaneRow row{op.axes.back(), value_lanes(op, target), true, true};
   return vectors_of_row(plane, op.axes[at], row) < kSeveralVectors;

@@ -345,5 +345,23 @@ TEST(TurnColumns, RowsStartAtAnOddNumberOfLines) {
   }
 }
 
+// A vector of elements that lie apart is made of one instruction or more for each.
+TEST(ColumnsApart, VectorsOfNarrowElementsAreShort) {
+  const auto has_lanes = [](const Tensor& y, const char* level, int lanes) {
+    const std::string split = "y.split(column, column, lane, " + std::to_string(lanes) + ")\n";
+    return has(derived(y, target_of(level, 1)), split);
+  };
+  const auto of_rows = [](DType type) {
+    return matmul(input("x", type, {Extent::size("M"), 7}), weight("w", type, {7, 1}), "y");
+  };
+  EXPECT_TRUE(has_lanes(of_rows(u8), "x86-64-v4", 16));
+  EXPECT_TRUE(has_lanes(of_rows(i16), "x86-64-v4", 16));
+  EXPECT_TRUE(has_lanes(of_rows(u8), "x86-64-v3", 16));
+  EXPECT_TRUE(has_lanes(of_rows(f32), "x86-64-v4", 16)) << "a vector of the machine";
+  EXPECT_TRUE(has_lanes(of_rows(f64), "x86-64-v4", 8));
+  const Tensor row = matmul(input("x", u8, {1, 7}), weight("w", u8, {7, 1000}), "y");
+  EXPECT_TRUE(has_lanes(row, "x86-64-v4", 64)) << "these lie side by side";
+}
+
 }  // namespace
 }  // namespace emulsion

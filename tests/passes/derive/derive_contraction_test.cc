@@ -428,26 +428,6 @@ TEST(DeriveContraction, APanelThatIsAskedForIsPacked) {
   EXPECT_TRUE(has(schedule, DirectiveKind::pack)) << to_string(schedule);
 }
 
-// A vector of elements that lie apart is made of one instruction or more for each.
-TEST(DeriveContraction, VectorsOfNarrowElementsThatLieApartAreShort) {
-  const auto lanes = [](const char* target, const Tensor& product) {
-    const Schedule schedule = derive_schedule(Graph(product), Target::parse(target));
-    const std::optional<Directive> split = split_of(schedule, "column");
-    return split ? split->factor : 0;
-  };
-  const auto of_rows = [](DType type) {
-    return matmul(input("x", type, {kM, 7}), weight("w", type, {7, 1}));
-  };
-  EXPECT_EQ(lanes("x86-64-v4", of_rows(u8)), 16);
-  EXPECT_EQ(lanes("x86-64-v4", of_rows(i16)), 16);
-  EXPECT_EQ(lanes("x86-64-v3", of_rows(u8)), 16);
-  EXPECT_EQ(lanes("x86-64-v4", of_rows(f32)), 16);  // a vector of the machine
-  EXPECT_EQ(lanes("x86-64-v4", of_rows(f64)), 8);
-  // These lie side by side.
-  const Tensor columns = matmul(input("x", u8, {1, 7}), weight("w", u8, {7, 1000}));
-  EXPECT_EQ(lanes("x86-64-v4", columns), 64);
-}
-
 TEST(DeriveContraction, AnOddNumberOfColumnsIsAVectorWithAMask) {
   auto tile = [](const char* target, int64_t columns, DType type = f32) {
     const Schedule schedule = derive_schedule(
