@@ -47,6 +47,19 @@ SmallProgram space_to_depth_program() {
           }};
 }
 
+// The largest of seven weighted planes for each of four colours, as pixels.
+SmallProgram sums_of_planes_program() {
+  constexpr int64_t kSteps = 7, kColours = 4, kPixels = 13543;
+  const Axis p("p", kPixels), c("c", kColours), s("s", kSteps);
+  const Tensor x = input("x", f32, {kSteps, kColours, kPixels});
+  const Tensor w = input("w", f32, {kSteps, kColours});
+  return {"sums_of_planes", Graph(compute("y", {p, c}, reduce_max(s, x(s, c, p) * w(s, c)))),
+          [](KernelValues& v) {
+            plain_sums_of_planes(kSteps, kColours, kPixels, v.data<float>("x"), v.data<float>("w"),
+                                 v.data<float>("y"));
+          }};
+}
+
 SmallProgram short_products_program() {
   constexpr int64_t kRows = 1000, kLength = 15;
   const Tensor x = input("x", u8, {Extent::size("R"), kLength});
@@ -145,6 +158,7 @@ std::vector<SmallProgram> short_axis_programs() {
       turned_program("transpose_run_time", 1000, 1000, Extent::size("N"), Extent::size("C")),
       twelve_planes_program(),
       space_to_depth_program(),
+      sums_of_planes_program(),
       short_products_program(),
       sum_transposed_program(),
       picture_program(),

@@ -34,6 +34,21 @@ EMULSION_BEST_INSTRUCTIONS void plain_space_to_depth(int64_t channels, int64_t s
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_sums_of_planes(int64_t steps, int64_t colours, int64_t pixels,
+                                                     const float* __restrict x,
+                                                     const float* __restrict w,
+                                                     float* __restrict y) {
+  for (int64_t p = 0; p < pixels; ++p) {
+    for (int64_t c = 0; c < colours; ++c) {
+      float most = x[c * pixels + p] * w[c];
+      for (int64_t s = 1; s < steps; ++s) {
+        most = std::max(most, x[(s * colours + c) * pixels + p] * w[s * colours + c]);
+      }
+      y[p * colours + c] = most;
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_short_products(int64_t rows, int64_t length,
                                                      const uint8_t* __restrict x,
                                                      const uint8_t* __restrict w,

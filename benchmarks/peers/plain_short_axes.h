@@ -15,6 +15,10 @@ void plain_channels_first(int64_t count, int64_t pixels, int64_t channels, const
 // Of pictures [channels, 2 * side, 2 * side] the pixels of each corner of blocks of 2 x 2 pixels as
 // a picture: y is [channels, 2, 2, side, side].
 void plain_space_to_depth(int64_t channels, int64_t side, const float* x, float* y);
+// Of planes x, [steps, colours, pixels], each times its w, [steps, colours], the largest over the
+// steps: y is [pixels, colours].
+void plain_sums_of_planes(int64_t steps, int64_t colours, int64_t pixels, const float* x,
+                          const float* w, float* y);
 // The rows of x, [rows, length], times w, each added up; all modulo 256.
 void plain_short_products(int64_t rows, int64_t length, const uint8_t* x, const uint8_t* w,
                           uint8_t* y);

@@ -396,11 +396,11 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     return derive_reduction(sum_columns_apart(op, columns, schedule), target, schedule);
   }
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
-  if (has_sums_in_vectors(op, target)) {
-    return derive_shared_sums({&op}, op, target, schedule);
-  }
   if (const std::optional<size_t> across = lies_across(op, target)) {
     return derive_sums_across(op, *across, target, schedule);
+  }
+  if (has_sums_in_vectors(op, target)) {
+    return derive_shared_sums({&op}, op, target, schedule);
   }
   if (sums_few_steps(op, target)) return derive_shared_sums({&op}, op, target, schedule);
   if (has_sums_in_lanes(op, target)) {

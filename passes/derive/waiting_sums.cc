@@ -6,6 +6,7 @@
 #include "dsl/error.h"
 #include "passes/derive/derive_few_columns.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/sums_across.h"
 #include "passes/derive/sums_of_maps.h"
 #include "passes/derive/window_sums.h"
 #include "passes/fuse/fused_group.h"
@@ -23,7 +24,7 @@ bool can_wait_in_vectors(const Op& sums, const Op& result, const Target& target)
          !combines_many_rows(sums, target) && !combines_chosen_places(sums, target) &&
          !threads_share_rows(sums, target) && !sums_few_columns(sums, target) &&
          !sums_few_columns_of_each(sums, target) && !sums_of_maps(sums, target) &&
-         !crosses(result, target);
+         !lies_across(sums, target) && !crosses(result, target);
 }
 
 bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target) {

@@ -93,6 +93,30 @@ TEST(SumsAcross, EachElementOfARowHasItsSum) {
   EXPECT_FALSE(has(text, "unroll(j)")) << text;
 }
 
+// Whatever else lies along the rows: each vector of these would gather the operand that does not.
+TEST(SumsAcross, OperandsThatLieAlongTheRowsBesideThoseAcross) {
+  for (const std::string lines : {"input x: f32[6, 5, 300]\ninput w: f32[6, 5]\ny[k: 300, i: 5] = "
+                                  "sum(j: 6) x[j, i, k] * w[j, i]",
+                                  "input x: f32[7, 4, 300]\ninput w: f32[7, 4]\ny[k: 300, i: 4] = "
+                                  "max(j: 7) x[j, i, k] * w[j, i]",
+                                  "input x: f32[7, 3, 300]\ninput w: f32[3]\ny[k: 300, i: 3] = "
+                                  "sum(j: 7) x[j, i, k] * w[i]"}) {
+    const std::string text = derived(graph_of(lines), target_of("x86-64-v4", 1));
+    EXPECT_TRUE(has(text, "y_acc.reorder_storage(k, i)\n")) << text;
+    EXPECT_TRUE(derives_on_all(graph_of(lines), {1})) << lines;
+  }
+}
+
+// What reads them would have them wait in vectors along its rows.
+TEST(SumsAcross, DoNotWaitForTheirReader) {
+  const Graph graph = graph_of(
+      "input x: f32[7, 5, 300]\ninput w: f32[7, 5]\n"
+      "s[k: 300, i: 5] = sum(j: 7) x[j, i, k] * w[j, i]\ny[k: 300, i: 5] = max(s[k, i], 0f)");
+  const std::string text = derived(graph, target_of("x86-64-v4", 1));
+  EXPECT_TRUE(has(text, "s_acc.reorder_storage(k, i)\n")) << text;
+  EXPECT_TRUE(derives_on_all(graph, {1}));
+}
+
 TEST(SumsAcross, ThreadsShareThem) {
   const std::string text =
       derived(graph_of("input x: f32[6, 40, 30000]\ny[k: 30000, i: 6] = sum(j: 40) x[i, j, k]"),
