@@ -60,6 +60,20 @@ SmallProgram sums_of_planes_program() {
           }};
 }
 
+// y[i, j, k] = max(r: 3) x[i + r, j, k] of rows of two points of three values.
+SmallProgram short_windows_program() {
+  constexpr int64_t kCount = 2161, kPoints = 2, kValues = 3;
+  const Extent points = Extent::size("P");
+  const Axis i("i", kCount), j("j", points), k("k", kValues), r("r", 3);
+  const Tensor x = input("x", f32, {kCount + 2, points, kValues});
+  return {"window_of_short_rows",
+          Graph(compute("y", {i, j, k}, reduce_max(r, x(Expr(i) + r, j, k)))),
+          [](KernelValues& v) {
+            plain_short_windows(kCount, kPoints * kValues, v.data<float>("x"), v.data<float>("y"));
+          },
+          {{"P", kPoints}}};
+}
+
 SmallProgram short_products_program() {
   constexpr int64_t kRows = 1000, kLength = 15;
   const Tensor x = input("x", u8, {Extent::size("R"), kLength});
@@ -159,6 +173,7 @@ std::vector<SmallProgram> short_axis_programs() {
       twelve_planes_program(),
       space_to_depth_program(),
       sums_of_planes_program(),
+      short_windows_program(),
       short_products_program(),
       sum_transposed_program(),
       picture_program(),

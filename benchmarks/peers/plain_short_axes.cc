@@ -49,6 +49,18 @@ EMULSION_BEST_INSTRUCTIONS void plain_sums_of_planes(int64_t steps, int64_t colo
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_short_windows(int64_t count, int64_t columns,
+                                                    const float* __restrict x,
+                                                    float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t c = 0; c < columns; ++c) {
+      float most = x[i * columns + c];
+      for (int64_t r = 1; r < 3; ++r) most = std::max(most, x[(i + r) * columns + c]);
+      y[i * columns + c] = most;
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_short_products(int64_t rows, int64_t length,
                                                      const uint8_t* __restrict x,
                                                      const uint8_t* __restrict w,

@@ -30,6 +30,8 @@ void plain_picture(int64_t height, int64_t width, const float* x, const float* w
 void plain_block_sums(int64_t count, int64_t size, const float* x, float* y);
 // The sums of seven rows of x, [2 * count + 7, columns], from every second row on.
 void plain_row_windows(int64_t count, int64_t columns, const float* x, float* y);
+// Of x, [count + 2, columns], the largest of three rows, from each row on.
+void plain_short_windows(int64_t count, int64_t columns, const float* x, float* y);
 // Points of three values, in groups of four: each value times w, [4, 3], and c, [4], added.
 void plain_point_groups(int64_t count, const float* x, const float* w, const float* c, float* y);
 // The sums of all rows of x, [rows, columns], of doubles, each times its factor.

@@ -82,6 +82,10 @@ bool reads_what_may_be_empty(const NestPlan& nest, const std::vector<StageRegion
   });
 }
 
+bool has_remainder(const Expr& index) {
+  return any_part(index, [](const Expr& e) { return e->op == ExprOp::mod; });
+}
+
 // A clamped index, kept between the places that infer_regions() takes it to be between: beyond the
 // domain of the reader's axes its clamp may move it farther.
 Expr inside_region(const StageRegion& reader, const Expr& index) {
@@ -140,6 +144,7 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
   return with_indices(body, [&](const Expr& read) {
     const std::vector<std::optional<Extent>> limits = limits_of(nest, regions, read->name);
     std::vector<Expr> indices = read->args;
+    std::vector<size_t> inside;  // the dimensions that need no clamp
     for (size_t d = 0; d < indices.size(); ++d) {
       if (!limits[d]) {
         const bool may_leave = std::any_of(leaving.begin(), leaving.end(), [&](const auto& axis) {
@@ -148,8 +153,18 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
         if (may_leave) indices[d] = inside_region(reader, indices[d]);
         continue;
       }
-      if (stays_inside(reader, indices[d], *limits[d])) continue;
+      if (stays_inside(reader, indices[d], *limits[d])) {
+        inside.push_back(d);
+        continue;
+      }
       indices[d] = at_clamped_axes(indices[d]);
+    }
+    // A remainder stays inside. With the quotient beside it, it is a place in a row as long as both
+    // are of the same number: x[min(m, 3 * R - 1) / 3, m % 3] would be gathered.
+    for (const size_t d : inside) {
+      if (inside.size() < indices.size() && has_remainder(indices[d])) {
+        indices[d] = at_clamped_axes(indices[d]);
+      }
     }
     return indices;
   });

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
@@ -20,6 +21,34 @@ TEST(PlainShortAxes, ChannelsFirst) {
   std::vector<float> y(12);
   plain_channels_first(2, 3, 2, x.data(), y.data());
   EXPECT_EQ(y, (std::vector<float>{1, 3, 5, 2, 4, 6, 7, 9, 11, 8, 10, 12}));
+}
+
+TEST(PlainShortAxes, SpaceToDepth) {
+  const std::vector<float> x = from_one_to(16);  // four rows of four
+  std::vector<float> y(16);
+  plain_space_to_depth(1, 2, x.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{1, 3, 9, 11, 2, 4, 10, 12, 5, 7, 13, 15, 6, 8, 14, 16}));
+}
+
+TEST(PlainShortAxes, SumsOfPlanes) {
+  const std::vector<float> x = from_one_to(12), w = {1, 1, 2, -1};  // two steps, two colours
+  std::vector<float> y(6);
+  plain_sums_of_planes(2, 2, 3, x.data(), w.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{14, 4, 16, 5, 18, 6}));
+}
+
+TEST(PlainShortAxes, ShortWindows) {
+  const std::vector<float> x = {1, 8, 5, 2, 3, 4, 7, 6};  // four rows of two
+  std::vector<float> y(4);
+  plain_short_windows(2, 2, x.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{5, 8, 7, 6}));
+}
+
+TEST(PlainShortAxes, ShortProducts) {
+  const std::vector<uint8_t> x = from_one_to<uint8_t>(6), w = {1, 10, 100};
+  std::vector<uint8_t> y(2);
+  plain_short_products(2, 3, x.data(), w.data(), y.data());
+  EXPECT_EQ(y, (std::vector<uint8_t>{321 % 256, 654 % 256}));
 }
 
 TEST(PlainShortAxes, SumTransposed) {

@@ -56,6 +56,23 @@ TEST(ClampReads, OneBehindTheDomain) {
   EXPECT_NE(text.find("min("), std::string::npos) << text;
 }
 
+// A row of j and k as one: both places of what is read are of one number, or they are no row.
+TEST(ClampReads, AQuotientAndItsRemainderTogether) {
+  const Axis j("j", Extent::size("R")), k("k", 3), rows("rows");
+  const Tensor x = input("x", f32, {Extent::size("R"), 3}), w = input("w", f32, {3});
+  const Tensor p = compute("p", {j, k}, x(j, k) * w(k));
+  Schedule schedule(compute("y", {j, k}, p(j, k) + 1.0F));
+  schedule["y"].fuse(j, k, rows).split(rows, io, ii, 16, Tail::predicate);
+  schedule["p"].fuse(j, k, rows).compute_at("y", io);
+  for (const int64_t size : {0, 1, 5, 6, 11}) {
+    EXPECT_TRUE(lowers(schedule.graph(), schedule, {{"R", size}})) << size;
+  }
+  const std::string text = to_string(lower(schedule.graph(), schedule));
+  EXPECT_NE(text.find("x[min(rows, R * 3 - 1) / 3, min(rows, R * 3 - 1) % 3]"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("w[rows % 3]"), std::string::npos) << "by itself it needs none:\n" << text;
+}
+
 // y[i] = q[2 - i], q[j] = p[clamped j], over 3 in tiles of 4 inside tiles of 8: the second tile is
 // wholly beyond the domain, where a clamp alone would lead out of what is computed of p.
 Schedule beyond(bool reversed) {
