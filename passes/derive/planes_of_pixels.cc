@@ -48,9 +48,9 @@ bool mixes_planes(const Op& op, const Axis& plane, int64_t planes, const Axis& a
   return false;
 }
 
-// Whether two planes are better computed one after the other. Where only a few vectors of a row can
-// be stored one after another, rows by turns take two accesses for many of them (vectors_of_plane);
-// what the second plane reads again is still in the cache.
+// Whether two planes are better computed one after the other. Side by side, only a few vectors of
+// each row could be stored one after another, and many would take two accesses (vectors_of_plane).
+// The second plane finds what it reads again in the cache.
 bool are_better_apart(const Op& op, size_t at, const Target& target) {
   constexpr int64_t kPartOfCache = 4;
   if (at + 2 >= op.axes.size() || op.axes[at].extent() != Extent(2)) return false;

@@ -8,6 +8,8 @@
 //   for c: for i: y[c, i] = x[i, c]
 //     ->  for i in blocks: unrolled c: unrolled vectors of i: y[c, i] = x[i, c]
 //
+// Two planes of short rows stay apart where a cache holds what both of them read.
+//
 // Planes of which each is computed otherwise, y(c, i) = select(c == 0, .., select(c == 1, .., ..)),
 // as of colours that a matrix of numbers mixes: side by side the plane is known where it is
 // computed, so that nothing is computed for another, and what several of them read is loaded once.

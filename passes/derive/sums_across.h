@@ -20,8 +20,8 @@
 
 namespace emulsion {
 
-// The axis that vectors go along; nothing where an operand lies along the rows, where some step far
-// along every other axis, or where that axis is shorter than a vector.
+// The axis that vectors go along; nothing where all operands lie along the rows, where some step
+// far along every other axis, or where that axis is shorter than a vector.
 std::optional<size_t> lies_across(const Op& sums, const Target& target);
 
 void derive_sums_across(const Op& sums, size_t across, const Target& target, Schedule* schedule);

@@ -111,7 +111,8 @@ class ValueFinder {
       return nullptr;  // a group
     }
     const OpPtr now = so_far == found_.readers.end() ? written_out(reader, {}) : so_far->second;
-    // Asked before it is written out: of a chain that reads each value twice it is 2^n.
+    // A body that is far too long is not written out: that of a chain whose operations read their
+    // operand twice has 2^n nodes. Written out it may be shorter, for its indices are simplified.
     const ExprSize size_of_value = size_of(value.written->body);
     const ExprSize size = size_of(now->body, [&](const Expr& read) {
       return read->tensor.get() == value.op ? std::optional(size_of_value) : std::nullopt;
