@@ -144,7 +144,8 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
   return with_indices(body, [&](const Expr& read) {
     const std::vector<std::optional<Extent>> limits = limits_of(nest, regions, read->name);
     std::vector<Expr> indices = read->args;
-    std::vector<size_t> inside;  // the dimensions that need no clamp
+    std::vector<size_t> remainders;  // the dimensions of those that need no clamp
+    bool is_clamped = false;
     for (size_t d = 0; d < indices.size(); ++d) {
       if (!limits[d]) {
         const bool may_leave = std::any_of(leaving.begin(), leaving.end(), [&](const auto& axis) {
@@ -154,17 +155,16 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
         continue;
       }
       if (stays_inside(reader, indices[d], *limits[d])) {
-        inside.push_back(d);
+        if (has_remainder(indices[d])) remainders.push_back(d);
         continue;
       }
       indices[d] = at_clamped_axes(indices[d]);
+      is_clamped = true;
     }
-    // A remainder stays inside. With the quotient beside it, it is a place in a row as long as both
-    // are of the same number: x[min(m, 3 * R - 1) / 3, m % 3] would be gathered.
-    for (const size_t d : inside) {
-      if (inside.size() < indices.size() && has_remainder(indices[d])) {
-        indices[d] = at_clamped_axes(indices[d]);
-      }
+    // A remainder and the quotient beside it are a place in a row as long as both are of one
+    // number: x[min(m, 3 * R - 1) / 3, m % 3] would be gathered.
+    if (is_clamped) {
+      for (const size_t d : remainders) indices[d] = at_clamped_axes(indices[d]);
     }
     return indices;
   });
