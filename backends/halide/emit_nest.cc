@@ -92,10 +92,9 @@ class NestEmitter {
   // Of an argument without elements the pointer may be null, and a read that a select leaves out
   // goes to element 0: let that be the descriptor of the argument.
   static Stmt with_pointer(const Place& place, const Stmt& rest) {
-    const Halide::Expr handle = buffer_handle(place.memory);
-    Halide::Expr host = hi::Call::make(Halide::type_of<void*>(), hi::Call::buffer_get_host,
-                                       {handle}, hi::Call::Extern);
+    Halide::Expr host = host_pointer(place.memory);
     if (place.has_elements.defined() && place.role != BufferRole::constant) {
+      const Halide::Expr handle = buffer_handle(place.memory);
       host = hi::Select::make(place.has_elements, host, hi::Reinterpret::make(host.type(), handle));
     }
     return hi::LetStmt::make(place.memory, host, rest);

@@ -164,6 +164,11 @@ Halide::Expr buffer_handle(const std::string& argument) {
   return hi::Variable::make(Halide::type_of<halide_buffer_t*>(), argument + ".buffer");
 }
 
+Halide::Expr host_pointer(const std::string& argument) {
+  return hi::Call::make(Halide::type_of<void*>(), hi::Call::buffer_get_host,
+                        {buffer_handle(argument)}, hi::Call::Extern);
+}
+
 hi::LoweredArgument buffer_argument(const Buffer& buffer, const std::string& name) {
   const auto kind = buffer.role == BufferRole::output ? Halide::Argument::OutputBuffer
                                                       : Halide::Argument::InputBuffer;

@@ -49,6 +49,8 @@ Halide::Type type_in_memory(const Halide::Type& type);
 
 // What Halide knows the descriptor of an argument as, and the argument itself.
 Halide::Expr buffer_handle(const std::string& argument);
+// The pointer that its descriptor holds.
+Halide::Expr host_pointer(const std::string& argument);
 Halide::Internal::LoweredArgument buffer_argument(const Buffer& buffer, const std::string& name);
 
 // An argument or a constant: dense and row-major from 0. `extents`: those of its shape.

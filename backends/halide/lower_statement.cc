@@ -11,6 +11,7 @@
 
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
+#include "backends/halide/emit_places.h"
 #include "backends/halide/even_bytes.h"
 #include "backends/halide/interleavings.h"
 #include "backends/halide/llvm_options.h"
@@ -26,6 +27,7 @@
 #include "backends/halide/shuffled_loads.h"
 #include "backends/halide/simplify_statement.h"
 #include "backends/halide/split_vectors.h"
+#include "backends/halide/summed_vectors.h"
 #include "backends/halide/transpose_parts.h"
 #include "backends/halide/transpose_rows.h"
 #include "backends/halide/wrapped_vectors.h"
@@ -202,6 +204,14 @@ class PrepareForCode : public hi::IRMutator {
   const EmittedNest& nest_;
   std::vector<std::pair<std::string, Halide::Expr>> named_;  // for the statement at hand
 };
+
+// What is true, of which LLVM cannot know it: no program of x86-64 has memory at an address with
+// the highest bit set. The pointer is that of an output.
+Halide::Expr hidden_truth(const EmittedNest& nest) {
+  const Halide::Expr address =
+      hi::Reinterpret::make(Halide::Int(64), host_pointer(nest.outputs.begin()->first));
+  return address >= hi::make_zero(address.type());
+}
 
 // What frees memory early that is allocated around a statement, taken out of it.
 class FreesOfOthers : public hi::IRMutator {
@@ -424,6 +434,7 @@ Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
   EmittedNest emitted = emit_nest(nest, target.has_feature(Halide::Target::FMA), options);
   const Stmt lowered = run_passes(emitted.statement, target, emitted.elements);
   Stmt statement = PrepareForCode(emitted).mutate(lowered);
+  statement = keep_summed_vectors(statement, hidden_truth(emitted));
   statement = SeparateLoops().mutate(statement);
   std::vector<hi::LoweredFunc> closures;  // the bodies of parallel loops
   statement = hi::lower_parallel_tasks(statement, closures, function, target);

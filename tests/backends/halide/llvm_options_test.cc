@@ -13,6 +13,7 @@
 #include <string>
 
 #include "backends/halide/compile_aot.h"
+#include "dsl/operators.h"
 #include "dsl/schedule.h"
 #include "dsl/schedule_text.h"
 #include "dsl/target.h"
@@ -25,6 +26,7 @@ namespace emulsion {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 struct Tile {
   int64_t rows, vectors, lanes;
@@ -125,6 +127,38 @@ TEST_F(LlvmOptions, LongChainsOfMultiplyAddsAreVectors) {
       EXPECT_EQ(count(text.str(), "vmul[ps]s"), 0) << target;
     }
   }
+}
+
+// Of the last vector of each row one lane is used: the sums are vectors all the same
+// (summed_vectors.h).
+TEST_F(LlvmOptions, SumsOf33ColumnsAreWholeVectors) {
+  const Axis m("m", 90), n("n", 33), k("k", 64);
+  const Tensor x = input("x", f32, {90, 64}), w = weight("w", f32, {64, 33});
+  const Tensor sums = compute("sums", {m, n}, sum(k, x(m, k) * w(k, n)));
+  const Graph graph(gelu(sums + input("b", f32, {33}), Gelu::tanh, "y"));
+  const Schedule schedule = parse_schedule(R"(emulsion schedule 1
+y.split(i0, block, i0, 6)
+y.split(i1, panel, column, 48, predicate)
+y.split(column, column, lane, 16)
+y.vectorize(lane)
+y.unroll(column)
+y.reorder(lane, column, i0, panel, block)
+y.unroll(i0)
+add.compute_inline()
+sums.compute_at(y, panel)
+sums.store_in(registers)
+sums.reorder(n, m, k)
+sums.vectorize(n)
+sums.unroll(m)
+sums.pack(w, n, 48)
+)",
+                                           graph);
+  write_code({lower(graph, schedule)}, "layer", {Target::parse("x86-64-v4")}, folder_.string());
+  std::ifstream file(folder_ / "layer.s");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("vfmadd"));
+  EXPECT_THAT(text.str(), Not(HasSubstr("vpermt2")));
 }
 
 TEST(LlvmOptionsDeathTest, TheEnvironmentIsWhatItWas) {
