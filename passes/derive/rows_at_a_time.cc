@@ -234,7 +234,9 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   if (4 * count <= 5 * most) return std::max<int64_t>(count, 1);
   const int64_t vectors = rows_that_divide(count, most, target.vector_lanes(group.reader().dtype));
   if (4 * vectors >= 3 * most) return vectors;
-  return 3 * exact >= most ? exact : equal_part(count, most);
+  if (3 * exact >= most) return exact;
+  const int64_t more = rows_that_divide(count, std::min(most + most / 4, in_cache));
+  return more > most ? more : equal_part(count, most);
 }
 
 int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target) {
