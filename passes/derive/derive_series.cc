@@ -335,6 +335,17 @@ void derive_blocks(const Op& group, const Parts& parts, const std::vector<size_t
 // a time.
 constexpr std::pair<int64_t, int64_t> kBlocks[] = {{256, 32}, {24, 8}};
 
+// How many elements of one row are computed at a time. A row of a few vectors is computed vector by
+// vector: in the loops of so few there is nothing to do while a value is waited for. The last piece
+// of a row starts earlier: of pieces of equal length it computes few elements again.
+int64_t piece_of_row(int64_t elements, int64_t lanes) {
+  constexpr int64_t kFewVectors = 4;
+  if (elements < kFewVectors * lanes) return std::min(elements, lanes);
+  const int64_t pieces = (elements + kBlock - 1) / kBlock;
+  const int64_t vectors = ((elements + pieces - 1) / pieces + lanes - 1) / lanes;
+  return std::min(elements, vectors * lanes);
+}
+
 // Of a run-time number of rows: many at a time, or a few, where there are as many, or one.
 bool derive_run_time_rows(const Op& group, const Parts& parts, const std::vector<size_t>& ends,
                           const Target& target, Schedule* schedule) {
@@ -348,11 +359,12 @@ bool derive_run_time_rows(const Op& group, const Parts& parts, const std::vector
                     schedule->without_directives()});
     derive_blocks(group, parts, ends, true, rows, target, &ways.back().schedule);
   }
-  // Vector by vector: in the loops of one row there is nothing to do while one is waited for.
   const int64_t row = result.shape.back().constant_term(),
                 lanes = target.vector_lanes(result.dtype);
   Schedule otherwise = schedule->without_directives();
-  derive_blocks(group, parts, ends, row < lanes, row < lanes ? 1 : lanes, target, &otherwise);
+  const bool fills_vector = row >= lanes;
+  derive_blocks(group, parts, ends, !fills_vector, fills_vector ? piece_of_row(row, lanes) : 1,
+                target, &otherwise);
   add_ways(result, ways, otherwise, schedule);
   return true;
 }
@@ -387,7 +399,8 @@ bool derive_chain(const Op& group, const Target& target, Schedule* schedule) {
   const int64_t most =
       target.l1_bytes / 2 / size_in_bytes(result.dtype) / static_cast<int64_t>(ends.size());
   const std::optional<int64_t> of_block =
-      by_rows ? rows_of_block(extent, row, has_threads ? kBlock : most) : std::min(extent, kBlock);
+      by_rows ? rows_of_block(extent, row, has_threads ? kBlock : most)
+              : piece_of_row(extent, target.vector_lanes(result.dtype));
   if (of_block) derive_blocks(group, parts, ends, by_rows, *of_block, target, schedule);
   return of_block.has_value();
 }
