@@ -41,10 +41,35 @@ TEST(DeriveSeries, TwoSeriesHaveLoopsOfTheirOwnOverABlock) {
   for (const Shape& shape : {Shape{5000}, Shape{3, 5000}, Shape{2, 3, 5000}}) {
     const std::string last = "i" + std::to_string(shape.size() - 1),
                       text = for_v4(log_sigmoid(shape));
-    EXPECT_TRUE(has(text, "y.split(" + last + ", " + last + ", within, 1024, shift_inwards)\n"));
+    EXPECT_TRUE(has(text, "y.split(" + last + ", " + last + ", within, 1008, shift_inwards)\n"));
     EXPECT_TRUE(has(text, "e.compute_at(y, " + last + ")\n")) << text;
   }
   EXPECT_TRUE(has(for_v4(log_sigmoid({7})), "y.split(i0, i0, within, 7)\n"));
+}
+
+// Of a row that is longer than a block. A few vectors are computed one by one.
+TEST(DeriveSeries, PiecesOfARowAreEquallyLong) {
+  const auto pieces = [](const Extent& elements) {
+    const std::string text = for_v4(log_sigmoid({elements})), split = "y.split(i0, i0, within, ";
+    const size_t from = text.find(split);
+    if (from == std::string::npos) return text;
+    return text.substr(from + split.size(), text.find(")\n") - from - split.size());
+  };
+  EXPECT_EQ(pieces(1024), "1024");
+  EXPECT_EQ(pieces(1025), "528, shift_inwards");  // 33 vectors, not twice 64
+  EXPECT_EQ(pieces(1304), "656, shift_inwards");
+  EXPECT_EQ(pieces(4096), "1024");
+  EXPECT_EQ(pieces(100), "100");
+  EXPECT_EQ(pieces(63), "16, shift_inwards");
+  EXPECT_EQ(pieces(16), "16");
+}
+
+TEST(DeriveSeries, OneOfARunTimeNumberOfRowsIsInPieces) {
+  const auto last = [](int64_t columns) { return for_v4(log_sigmoid({kRows, columns})); };
+  const char* vectors = "y_long.split(i1, i1, within, 16, shift_inwards)\n";
+  EXPECT_TRUE(has(last(63), vectors)) << last(63);
+  const char* piece = "y.split(i1, i1, within, 912)\n";
+  EXPECT_TRUE(has(last(912), piece)) << last(912);
 }
 
 TEST(DeriveSeries, AThirdSeriesIsAPartToo) {
@@ -125,6 +150,20 @@ TEST(DeriveSeries, ThreadsShareTheBlocks) {
   EXPECT_TRUE(has(for_v4(log_sigmoid({500000}), 2), "y.parallel(i0)\n"));
   EXPECT_FALSE(has(for_v4(gelu_of_sum({50, 15}), 2), "parallel"));
   EXPECT_TRUE(has(for_v4(gelu_of_sum({500, 1000, 15}), 2), "y.parallel(rows)\n"));
+}
+
+// Behind a norm. Of tasks of 511 rows no number near 64 but 73 is a part; of a prime number of rows
+// the last tile has loops of its own.
+TEST(DeriveSeries, RowsOfThreadsAreOneWhateverTheirNumber) {
+  const auto text_of = [](int64_t rows) {
+    const Tensor x = matrix_of({rows, 18});
+    const Tensor norm = layer_norm(x, vector_of({18}, "scale"), vector_of({18}, "bias"));
+    return for_v4(gelu(norm, Gelu::tanh, "y"), 2);
+  };
+  const std::string flat = "y.fuse(row, i1, flat)\n";
+  const std::string divided = text_of(72051), prime = text_of(72053);
+  EXPECT_TRUE(has(divided, "y.split(i0, i0, row, 73)\n" + flat)) << divided;
+  EXPECT_TRUE(has(prime, "y.split(i0, i0, row, 64, guard)\ny.partition(i0)\n" + flat)) << prime;
 }
 
 // As many rows at a time as a call has, or fewer: the last ones are computed with others again.

@@ -371,11 +371,13 @@ TEST(RowsAtATime, TheLastVectorOfResultsStartsEarlier) {
   EXPECT_TRUE(derives(means(50, 9), target, {0, 1, 9}, 1e-5));
 }
 
-TEST(RowsAtATime, NoVectorsOfResultsThatAreLeftOver) {
+// Else the last ones have loops of their own, in which vectors end with them.
+TEST(RowsAtATime, ResultsThatAreLeftOverEndTheLastVector) {
   const Target target = target_of("x86-64-v3", 1);
   const std::string text = derived(means(61, kSize), target);
   EXPECT_NE(text.find("y.split(i1, i1, row, "), std::string::npos) << text;
-  EXPECT_EQ(text.find("y.vectorize("), std::string::npos) << text;
+  EXPECT_NE(text.find("y.partition(i1)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("y.vectorize("), std::string::npos) << text;
   EXPECT_TRUE(derives(means(61, kSize), target, {0, 1, 9}, 1e-5));
 }
 
