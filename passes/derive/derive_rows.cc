@@ -415,8 +415,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool starts_earlier = !exact && !in_blocks && !shared_out && in_output == nullptr &&
                               has_few_again(group, steps, rows);
   // Else the last rows have loops of their own, in which vectors through many rows end with them.
-  const bool is_even =
-      exact || starts_earlier || few || rows > kRowsAtATime;
+  const bool is_even = exact || starts_earlier || rows > kRowsAtATime;
   if (is_split) {
     stage.split(row, row, one, rows,
                 exact ? Tail::automatic : (starts_earlier ? Tail::shift_inwards : Tail::guard));
