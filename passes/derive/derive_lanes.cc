@@ -86,13 +86,12 @@ void reduce_rows_in_lanes(const Op& op, int64_t rows, const Axis& lane, int64_t 
   *stages = {of_rows, all};
 }
 
-// As the lanes go through it.
+}  // namespace
+
 Op with_merged_reduction(const Op& op, const Target& target) {
   const std::optional<MergedAxes> merged = merge_reduction_axes(op, target);
   return merged ? merged->view : op;
 }
-
-}  // namespace
 
 bool has_sums_in_lanes(const Op& op_as_is, const Target& target) {
   constexpr int64_t kShortest = 8;

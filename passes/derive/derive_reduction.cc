@@ -146,7 +146,8 @@ bool are_one_loop(const Op& op, size_t shared) { return shared > 1 && shared == 
 // number of them that divides the last axis.
 int64_t rows_side_by_side(const Op& op, size_t shared, const Target& target) {
   constexpr int64_t kMostRows = 4, kMostOfRows = 8;  // vectors
-  if (op.axes.empty() || op.reduction_axes.back().extent().is_constant()) return 1;
+  const Op lanes = with_merged_reduction(op, target);
+  if (op.axes.empty() || lanes.reduction_axes.back().extent().is_constant()) return 1;
   const int64_t vectors = sums_under_way(op, target, true, kMostVectors) / value_lanes(op, target);
   const Extent& last = op.axes.back().extent();
   int64_t rows = std::min(kMostRows, kMostOfRows / vectors);
@@ -183,7 +184,8 @@ void derive_rows_side_by_side(const Op& op, int64_t rows, size_t shared, const T
   lanes.compute_at(op.name, is_one_loop ? tasks->last : last, schedule);
   for (const std::string& name : lanes.stages) (*schedule)[name].unroll(last);
   std::vector<Axis> order = {last};
-  order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
+  const std::vector<Axis> steps = with_merged_reduction(op, target).reduction_axes;
+  order.insert(order.end(), steps.rbegin(), steps.rend());
   (*schedule)[lanes.stages.front()].reorder(order);
 }
 

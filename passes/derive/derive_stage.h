@@ -396,6 +396,8 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
 
 // The most vectors of lanes that are added to at a time, so that no addition waits for another.
 inline constexpr int64_t kMostVectors = 4;
+// As lanes go through it: with the last reduction axes as one, where they lie one after another.
+Op with_merged_reduction(const Op& op, const Target& target);
 // Whether partial sums can lie in lanes along the last reduction axis.
 bool has_sums_in_lanes(const Op& op, const Target& target);
 //   lanes: [start values]; for k: several vectors of lanes += ...

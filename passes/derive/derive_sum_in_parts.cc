@@ -40,14 +40,10 @@ std::optional<PartSizes> parts_of_all(const Op& op, const Target& target) {
   return sizes.count < 2 ? std::nullopt : std::optional(sizes);
 }
 
-Op with_merged_reduction(const Op& op, const std::optional<MergedAxes>& merged) {
-  return merged ? merged->view : op;
-}
-
 void sum_all_in_parts(const Op& op, const std::optional<MergedAxes>& merged, const PartSizes& sizes,
                       const Target& target, Schedule* schedule) {
   if (merged) merged->fuse(&(*schedule)[op.name]);
-  const SumsInParts parts = cut_in_parts(with_merged_reduction(op, merged), sizes, schedule);
+  const SumsInParts parts = cut_in_parts(merged ? merged->view : op, sizes, schedule);
   // Threads are woken once: not to start the sums in memory, and to add to these.
   Op sums = parts.part;
   sums.name = accumulator_of(parts.part, parts.part, schedule);
@@ -136,7 +132,7 @@ class SumsOfMuch {
 bool derive_sum_in_parts(const Op& op, const Target& target, Schedule* schedule) {
   if (!wakes_threads_to_sum(op, target)) return false;
   const std::optional<MergedAxes> merged = merge_reduction_axes(op, target);
-  const Op view = with_merged_reduction(op, merged);
+  const Op view = merged ? merged->view : op;
   if (!view.reduction_axes.front().extent().is_constant()) return false;
   const std::optional<PartSizes> sizes = parts_of_all(view, target);
   if (sizes) sum_all_in_parts(op, merged, *sizes, target, schedule);

@@ -128,13 +128,40 @@ Expr in_steps(const Expr& expr, const std::string& loop, int64_t step) {
   });
 }
 
-// A place of an axis, no farther than its last one. Of an axis that was fused with others, what it
-// is a quotient of is held: passes that cut loops compare that with the steps.
-Expr held_inside(const Expr& place, const Extent& extent) {
-  const Extent length = extent == Extent(0) ? Extent(1) : extent;
+// The number that a place of an axis is a quotient of, where the axis was fused with others, and
+// that number no farther than the last one. Nothing of other places.
+std::optional<std::pair<Expr, Expr>> held_number(const Expr& place, const Extent& length) {
   const auto by = place->op == ExprOp::div ? constant_value(place->args[1]) : std::nullopt;
-  if (!by || *by < 1) return min(place, extent_value(length - Extent(1)));
-  return min(place->args[0], extent_value(length * *by - Extent(1))) / place->args[1];
+  if (!by || *by < 1) return std::nullopt;
+  const Expr& number = place->args[0];
+  return std::pair(number, min(number, extent_value(length * *by - Extent(1))));
+}
+
+// Places of axes, no farther than the last ones. Of axes that were fused the number is held that
+// the places are quotients and remainders of: passes that cut loops compare it with the steps, and
+// of one number they are neighbours in memory.
+void hold_inside(const std::vector<Axis>& axes, std::map<std::string, Expr>* places) {
+  const auto length = [](const Axis& axis) {
+    return axis.extent() == Extent(0) ? Extent(1) : axis.extent();
+  };
+  std::vector<std::pair<Expr, Expr>> numbers;
+  for (const Axis& axis : axes) {
+    if (auto held = held_number(places->at(axis.name()), length(axis))) {
+      numbers.push_back(std::move(*held));
+    }
+  }
+  for (const Axis& axis : axes) {
+    Expr& place = places->at(axis.name());
+    if (place->op == ExprOp::axis) continue;
+    const auto of_fused = [&](const Expr& e) -> Expr {
+      for (const auto& [number, held] : numbers) {
+        if (equal(e, number)) return held;
+      }
+      return Expr();
+    };
+    const Expr of_held = transform(place, of_fused);
+    place = equal(of_held, place) ? min(place, extent_value(length(axis) - Extent(1))) : of_held;
+  }
 }
 
 // The body with the reduction axes in terms of the loops. Past the end of an axis it is the
@@ -150,10 +177,9 @@ Expr body_over_loops(const Stage& stage) {
   };
   std::map<std::string, Expr> values;
   for (const Axis& axis : stage.reduction_axes) {
-    Expr value = over_axes(point.local.at(axis.name()));
-    const bool may_pass_the_end = !point.guards.empty() && value->op != ExprOp::axis;
-    values[axis.name()] = may_pass_the_end ? held_inside(value, axis.extent()) : value;
+    values[axis.name()] = over_axes(point.local.at(axis.name()));
   }
+  if (!point.guards.empty()) hold_inside(stage.reduction_axes, &values);
   Expr body = substitute_axes(stage.body, [&](const std::string& name) {
     auto found = values.find(name);
     return found == values.end() ? Expr() : found->second;
