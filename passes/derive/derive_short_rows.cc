@@ -40,12 +40,6 @@ bool lies_side_by_side(const Expr& read, const Axis& rows, const Axis& along) {
          is_axis_alone(read->args[count - 2], rows) && !mentions_any(read, 0, count - 2, rows);
 }
 
-std::vector<Extent> work_of(const Op& op) {
-  std::vector<Extent> work = op.shape;
-  work.push_back(op.reduction_axes.back().extent());
-  return work;
-}
-
 // The loop that threads may share, of the vectors of rows `around` or of the axes in front of them.
 Axis shared_loop(const Op& op, const Axis& around, const Target& target, StageSchedule* stage) {
   const std::vector<Axis> loops(op.axes.begin(), op.axes.end() - 1);
@@ -63,10 +57,9 @@ Axis derive_short(const Op& sums, const Op& result, const Target& target, Schedu
   StageSchedule& stage = (*schedule)[result.name];
   stage.split(rows, tile, lane, lanes, exact ? Tail::automatic : Tail::predicate).vectorize(lane);
   if (!exact) stage.partition(tile);
-  (*schedule)[sums.name]
-      .compute_at(result.name, tile)
-      .reorder({rows, sums.reduction_axes.back()})
-      .vectorize(rows);
+  std::vector<Axis> order = {rows};
+  order.insert(order.end(), sums.reduction_axes.rbegin(), sums.reduction_axes.rend());
+  (*schedule)[sums.name].compute_at(result.name, tile).reorder(order).vectorize(rows);
   return tile;
 }
 
@@ -79,11 +72,15 @@ Op renamed(const Op& op, const std::string& name) {
 }  // namespace
 
 std::optional<Expr> length_of_summed_rows(const Op& op, const Target& target) {
-  if (op.axes.empty() || op.reduction_axes.size() != 1) return std::nullopt;
+  if (op.axes.empty() || op.reduction_axes.empty()) return std::nullopt;
   const Axis &rows = op.axes.back(), &along = op.reduction_axes.back();
   if (!is_what_is_left_of_a_size(along.extent())) return std::nullopt;
   const auto has_size = [&](const Extent& extent) { return share_a_size(extent, along.extent()); };
   if (std::any_of(op.shape.begin(), op.shape.end(), has_size)) return std::nullopt;
+  const auto is_as_long = [&](const Axis& axis) { return has_size(axis.extent()); };
+  if (std::any_of(op.reduction_axes.begin(), op.reduction_axes.end() - 1, is_as_long)) {
+    return std::nullopt;
+  }
   const int64_t least = 2 * value_lanes(op, target);
   if (rows.extent().as_constant().value_or(least) < least) return std::nullopt;
   bool any = false, all = true;
@@ -116,7 +113,7 @@ void derive_rows_by_length(const Op& op, const Expr& length, const Target& targe
   }
   if (wakes_threads_to_sum(op, target)) {
     const Axis shared = shared_loop(op, around, target, &stage);
-    const std::optional<Expr> enough = reaches(work_of(op), points_for_threads({&op}, target));
+    const std::optional<Expr> enough = reaches(work_of_sums(op), points_for_threads({&op}, target));
     const Expr both = enough && enough->defined() ? is_short && *enough : is_short;
     if (enough && !never_holds(both)) {
       stage.specialize(both).parallel(shared);
