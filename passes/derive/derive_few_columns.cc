@@ -131,7 +131,11 @@ bool sums_few_columns(const Op& op, const Target& target) {
   if (op.combiner == Combiner::none || op.axes.empty()) return false;
   const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
   if (element_count(op.shape) != last.extent().as_constant()) return false;
-  if (rows.extent().as_constant().value_or(kManyRows) < kManyRows) return false;
+  const bool are_many = rows.extent().as_constant().value_or(kManyRows) >= kManyRows;
+  // A few, again and again, of which a whole number of steps is under way.
+  const bool are_again =
+      rows.extent().exact_quotient(kUnderWay) && steps_of_sum(op, kManyRows) >= kManyRows;
+  if (!are_many && !are_again) return false;
   const int64_t vectors = vectors_of_row(op, target);
   if (vectors < 1 || vectors > kMostVectors) return false;
   if (vectors > kFewVectors && fills_registers(op, target)) return false;
