@@ -20,6 +20,7 @@
 #include "backends/halide/masked_sums.h"
 #include "backends/halide/nan_bits.h"
 #include "backends/halide/narrow_masks.h"
+#include "backends/halide/odd_vectors.h"
 #include "backends/halide/one_step_loops.h"
 #include "backends/halide/ramp_indices.h"
 #include "backends/halide/scalar_ops.h"
@@ -434,6 +435,11 @@ Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
   EmittedNest emitted = emit_nest(nest, target.has_feature(Halide::Target::FMA), options);
   const Stmt lowered = run_passes(emitted.statement, target, emitted.elements);
   Stmt statement = PrepareForCode(emitted).mutate(lowered);
+  if (target.has_feature(Halide::Target::AVX512_Skylake)) {
+    std::set<std::string> outputs;
+    for (const auto& [name, parameter] : emitted.outputs) outputs.insert(name);
+    statement = mask_odd_vectors(statement, outputs, 512);
+  }
   statement = keep_summed_vectors(statement, hidden_truth(emitted));
   statement = SeparateLoops().mutate(statement);
   std::vector<hi::LoweredFunc> closures;  // the bodies of parallel loops
