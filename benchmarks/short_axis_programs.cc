@@ -160,6 +160,58 @@ SmallProgram weighted_rows_program() {
           }};
 }
 
+// y[i] = sum(j, k) x[i, j, k]
+SmallProgram sum_of_pixels_program() {
+  constexpr int64_t kCount = 6350, kPixels = 5, kColours = 5;
+  const Axis i("i", kCount), j("j", Extent::size("R")), k("k", kColours);
+  const Tensor x = input("x", f32, {kCount, j.extent(), kColours});
+  return {"sum_of_pixels_run_time",
+          Graph(compute("y", {i}, sum({j, k}, x(i, j, k)))),
+          [](KernelValues& v) {
+            plain_sums_of_rows(kCount, kPixels * kColours, v.data<float>("x"), v.data<float>("y"));
+          },
+          {{"R", kPixels}}};
+}
+
+// y[i] = sum(p, j) x[p, i, j]
+SmallProgram sum_short_rows_program() {
+  constexpr int64_t kParts = 2, kCount = 60000, kLength = 2;
+  const Axis i("i", kCount), p("p", kParts), j("j", Extent::size("R"));
+  const Tensor x = input("x", f32, {kParts, kCount, j.extent()});
+  return {"sum_short_rows_of_each",
+          Graph(compute("y", {i}, sum({p, j}, x(p, i, j)))),
+          [](KernelValues& v) {
+            plain_sums_of_rows_of_each(kParts, kCount, kLength, v.data<float>("x"),
+                                       v.data<float>("y"));
+          },
+          {{"R", kLength}}};
+}
+
+// y[k] = sum(i, j) x[i, j, k] * w[j]
+SmallProgram columns_of_groups_program() {
+  constexpr int64_t kGroups = 801, kRows = 8, kColumns = 5;
+  const Axis i("i", kGroups), j("j", kRows), k("k", kColumns);
+  const Tensor x = input("x", f32, {kGroups, kRows, kColumns}), w = input("w", f32, {kRows});
+  return {"sum_few_columns_of_groups", Graph(compute("y", {k}, sum({j, i}, x(i, j, k) * w(j)))),
+          [](KernelValues& v) {
+            plain_columns_of_groups(kGroups, kRows, kColumns, v.data<float>("x"),
+                                    v.data<float>("w"), v.data<float>("y"));
+          }};
+}
+
+// y[p, h, r, i] = x[p, r, h, i] + z[p, h, r, i]
+SmallProgram odd_rows_program() {
+  constexpr int64_t kPictures = 2, kRows = 62, kHeads = 4, kLength = 25;
+  const Axis p("p", kPictures), h("h", kHeads), r("r", kRows), i("i", kLength);
+  const Tensor x = input("x", i16, {kPictures, kRows, kHeads, kLength});
+  const Tensor z = input("z", i16, {kPictures, kHeads, kRows, kLength});
+  return {"odd_rows_of_16_bits", Graph(compute("y", {p, h, r, i}, x(p, r, h, i) + z(p, h, r, i))),
+          [](KernelValues& v) {
+            plain_heads_in_front(kPictures, kRows, kHeads, kLength, v.data<int16_t>("x"),
+                                 v.data<int16_t>("z"), v.data<int16_t>("y"));
+          }};
+}
+
 }  // namespace
 
 std::vector<SmallProgram> short_axis_programs() {
@@ -181,6 +233,10 @@ std::vector<SmallProgram> short_axis_programs() {
       colour_windows_program(),
       point_groups_program(),
       weighted_rows_program(),
+      sum_of_pixels_program(),
+      sum_short_rows_program(),
+      columns_of_groups_program(),
+      odd_rows_program(),
   };
 }
 

@@ -29,39 +29,62 @@ bool is_dense(const Halide::Expr& index) {
   return ramp != nullptr && ramp->base.type().is_scalar() && hi::is_const_one(ramp->stride);
 }
 
-using Names = std::map<std::string, std::string>;
-
-// A vector with more lanes, which hold anything.
-class Widen : public hi::IRMutator {
+// Whether something is in the way of a vector of more lanes. `stored`: what is not loaded.
+class FindObstacle : public hi::IRGraphVisitor {
  public:
-  // `wide`: of named vectors, what has as many lanes. `stored`: what is not loaded.
-  Widen(int lanes, const Names& wide, const std::set<std::string>& stack, std::string stored)
-      : lanes_(lanes),
-        wide_(next_power_of_two(lanes)),
-        names_(wide),
-        stack_(stack),
-        stored_(std::move(stored)) {}
+  FindObstacle(int lanes, std::string stored) : lanes_(lanes), stored_(std::move(stored)) {}
 
-  // Nothing where something is in the way.
-  std::optional<Halide::Expr> run(const Halide::Expr& e) {
-    Halide::Expr made = mutate(e);
-    return fails_ ? std::nullopt : std::optional(made);
+  bool found = false;
+
+ private:
+  using hi::IRGraphVisitor::include;
+  using hi::IRGraphVisitor::visit;
+
+  void include(const Halide::Expr& e) override {
+    if (found || e.type().is_scalar()) return;
+    found = e.type().lanes() != lanes_;
+    hi::IRGraphVisitor::include(e);
+  }
+  void visit(const hi::Broadcast* op) override { found = found || op->value.type().is_vector(); }
+  void visit(const hi::Ramp* op) override { found = found || op->base.type().is_vector(); }
+  void visit(const hi::Load* op) override {
+    const bool is_whole = is_dense(op->index) && hi::is_const_one(op->predicate);
+    found = found || !is_whole || op->name == stored_;
+  }
+  // The other lanes may divide by zero.
+  void visit(const hi::Div* op) override { by_number(op); }
+  void visit(const hi::Mod* op) override { by_number(op); }
+  void visit(const hi::Let*) override { found = true; }
+  void visit(const hi::Shuffle*) override { found = true; }
+  void visit(const hi::VectorReduce*) override { found = true; }
+
+  template <typename Quotient>
+  void by_number(const Quotient* op) {
+    found = found || !hi::is_const(op->b);
+    hi::IRGraphVisitor::visit(op);
   }
 
+  const int lanes_;
+  const std::string stored_;
+};
+
+using Names = std::map<std::string, std::string>;
+
+// A vector with more lanes, which hold anything, where nothing is in the way.
+class Widen : public hi::IRMutator {
+ public:
+  // `wide`: of named vectors, what has as many lanes. `stack`: memory that LLVM keeps in registers.
+  Widen(int lanes, const Names& wide, const std::set<std::string>& stack)
+      : lanes_(lanes), wide_(next_power_of_two(lanes)), names_(wide), stack_(stack) {}
+
   Halide::Expr mutate(const Halide::Expr& e) override {
-    if (fails_ || e.type().is_scalar()) return e;
-    if (e.type().lanes() != lanes_) return fail(e);
-    return hi::IRMutator::mutate(e);
+    return e.type().is_scalar() ? e : hi::IRMutator::mutate(e);
   }
 
  private:
   using hi::IRMutator::mutate;
   using hi::IRMutator::visit;
 
-  Halide::Expr fail(const Halide::Expr& e) {
-    fails_ = true;
-    return e;
-  }
   Halide::Expr padded(const Halide::Expr& e) const {
     std::vector<int> lanes(static_cast<size_t>(wide_), 0);
     for (int lane = 0; lane < lanes_; ++lane) lanes[static_cast<size_t>(lane)] = lane;
@@ -69,15 +92,13 @@ class Widen : public hi::IRMutator {
   }
 
   Halide::Expr visit(const hi::Broadcast* op) override {
-    return op->value.type().is_scalar() ? hi::Broadcast::make(op->value, wide_) : fail(op);
+    return hi::Broadcast::make(op->value, wide_);
   }
   Halide::Expr visit(const hi::Ramp* op) override {
-    return op->base.type().is_scalar() ? hi::Ramp::make(op->base, op->stride, wide_) : fail(op);
+    return hi::Ramp::make(op->base, op->stride, wide_);
   }
   Halide::Expr visit(const hi::Load* op) override {
-    const bool is_whole = is_dense(op->index) && hi::is_const_one(op->predicate);
-    if (!is_whole || op->name == stored_) return fail(op);
-    if (stack_.count(op->name) > 0) return padded(op);  // LLVM keeps it in registers
+    if (stack_.count(op->name) > 0) return padded(op);
     return hi::Load::make(op->type.with_lanes(wide_), op->name, mutate(op->index), op->image,
                           op->param, first_lanes_of(lanes_, wide_), op->alignment);
   }
@@ -98,23 +119,10 @@ class Widen : public hi::IRMutator {
     return hi::Call::make(op->type.with_lanes(wide_), op->name, args, op->call_type, op->func,
                           op->value_index, op->image, op->param);
   }
-  Halide::Expr visit(const hi::Let* op) override { return fail(op); }
-  Halide::Expr visit(const hi::Div* op) override { return by_number(op); }
-  Halide::Expr visit(const hi::Mod* op) override { return by_number(op); }
-  Halide::Expr visit(const hi::Shuffle* op) override { return fail(op); }
-  Halide::Expr visit(const hi::VectorReduce* op) override { return fail(op); }
-
-  // The other lanes may divide by zero.
-  template <typename Quotient>
-  Halide::Expr by_number(const Quotient* op) {
-    return hi::is_const(op->b) ? hi::IRMutator::visit(op) : fail(op);
-  }
 
   const int lanes_, wide_;
   const Names& names_;
   const std::set<std::string>& stack_;
-  const std::string stored_;
-  bool fails_ = false;
 };
 
 class OddVectors : public hi::IRMutator {
@@ -133,6 +141,26 @@ class OddVectors : public hi::IRMutator {
            wide * type.bits() <= register_bits_;
   }
 
+  // What names stand in front of, if it is such a store of so many lanes; else null.
+  const hi::Store* odd_store(const Stmt& statement, int lanes) const {
+    const Stmt* rest = &statement;
+    while (const auto* op = rest->as<hi::LetStmt>()) rest = &op->body;
+    const auto* op = rest->as<hi::Store>();
+    return op != nullptr && op->value.type().lanes() == lanes && is_odd_store(*op) ? op : nullptr;
+  }
+
+  bool is_odd_store(const hi::Store& op) const {
+    const bool is_whole = is_dense(op.index) && hi::is_const_one(op.predicate);
+    return outputs_.count(op.name) > 0 && is_whole && is_odd(op.value.type());
+  }
+
+  std::optional<Halide::Expr> widened(const Halide::Expr& e, const std::string& stored) const {
+    FindObstacle obstacle(e.type().lanes(), stored);
+    e.accept(&obstacle);
+    if (obstacle.found) return std::nullopt;
+    return Widen(e.type().lanes(), wide_, stack_).mutate(e);
+  }
+
   Stmt visit(const hi::Allocate* op) override {
     const bool is_in_registers = op->memory_type == Halide::MemoryType::Stack;
     if (is_in_registers) stack_.insert(op->name);
@@ -143,9 +171,9 @@ class OddVectors : public hi::IRMutator {
 
   // Both are there; LLVM leaves out what nothing uses.
   Stmt visit(const hi::LetStmt* op) override {
-    const int lanes = op->value.type().lanes();
-    if (lanes == next_power_of_two(lanes)) return hi::IRMutator::visit(op);
-    const std::optional<Halide::Expr> wide = Widen(lanes, wide_, stack_, "").run(op->value);
+    const hi::Store* store = odd_store(op->body, op->value.type().lanes());
+    if (store == nullptr) return hi::IRMutator::visit(op);
+    const std::optional<Halide::Expr> wide = widened(op->value, store->name);
     if (!wide) return hi::IRMutator::visit(op);
     const std::string name = hi::unique_name(op->name);
     wide_[op->name] = name;
@@ -155,11 +183,9 @@ class OddVectors : public hi::IRMutator {
   }
 
   Stmt visit(const hi::Store* op) override {
-    const Halide::Type type = op->value.type();
-    const bool is_whole = is_dense(op->index) && hi::is_const_one(op->predicate);
-    if (outputs_.count(op->name) == 0 || !is_whole || !is_odd(type)) return op;
-    const int lanes = type.lanes(), wide = next_power_of_two(lanes);
-    const std::optional<Halide::Expr> value = Widen(lanes, wide_, stack_, op->name).run(op->value);
+    if (!is_odd_store(*op)) return op;
+    const int lanes = op->value.type().lanes(), wide = next_power_of_two(lanes);
+    const std::optional<Halide::Expr> value = widened(op->value, op->name);
     if (!value) return op;
     const auto* ramp = op->index.as<hi::Ramp>();
     return hi::Store::make(op->name, *value, hi::Ramp::make(ramp->base, ramp->stride, wide),

@@ -61,6 +61,56 @@ EMULSION_BEST_INSTRUCTIONS void plain_short_windows(int64_t count, int64_t colum
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_sums_of_rows(int64_t rows, int64_t length,
+                                                   const float* __restrict x, float* __restrict y) {
+  for (int64_t i = 0; i < rows; ++i) {
+    float sum = 0;
+    for (int64_t j = 0; j < length; ++j) sum += x[i * length + j];
+    y[i] = sum;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_sums_of_rows_of_each(int64_t parts, int64_t rows,
+                                                           int64_t length,
+                                                           const float* __restrict x,
+                                                           float* __restrict y) {
+  for (int64_t i = 0; i < rows; ++i) y[i] = 0;
+  for (int64_t p = 0; p < parts; ++p) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < length; ++j) y[i] += x[(p * rows + i) * length + j];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_columns_of_groups(int64_t groups, int64_t rows,
+                                                        int64_t columns, const float* __restrict x,
+                                                        const float* __restrict w,
+                                                        float* __restrict y) {
+  for (int64_t c = 0; c < columns; ++c) y[c] = 0;
+  for (int64_t g = 0; g < groups; ++g) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) y[c] += x[(g * rows + r) * columns + c] * w[r];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_heads_in_front(int64_t pictures, int64_t rows, int64_t heads,
+                                                     int64_t length, const int16_t* __restrict x,
+                                                     const int16_t* __restrict z,
+                                                     int16_t* __restrict y) {
+  for (int64_t p = 0; p < pictures; ++p) {
+    for (int64_t h = 0; h < heads; ++h) {
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t from = ((p * rows + r) * heads + h) * length,
+                      to = ((p * heads + h) * rows + r) * length;
+        for (int64_t i = 0; i < length; ++i) {
+          y[to + i] = static_cast<int16_t>(x[from + i] + z[to + i]);
+        }
+      }
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_short_products(int64_t rows, int64_t length,
                                                      const uint8_t* __restrict x,
                                                      const uint8_t* __restrict w,

@@ -19,6 +19,19 @@ void plain_space_to_depth(int64_t channels, int64_t side, const float* x, float*
 // steps: y is [pixels, colours].
 void plain_sums_of_planes(int64_t steps, int64_t colours, int64_t pixels, const float* x,
                           const float* w, float* y);
+// Each row of x, [rows, length], added up: y is [rows].
+void plain_sums_of_rows(int64_t rows, int64_t length, const float* x, float* y);
+// The same of `parts` such matrices, x is [parts, rows, length], over all of them.
+void plain_sums_of_rows_of_each(int64_t parts, int64_t rows, int64_t length, const float* x,
+                                float* y);
+// Rows of so many columns in groups, x is [groups, rows, columns], each times its w, [rows], added
+// up: y is [columns].
+void plain_columns_of_groups(int64_t groups, int64_t rows, int64_t columns, const float* x,
+                             const float* w, float* y);
+// The same heads of all pictures together, x is [pictures, rows, heads, length], plus z:
+// y and z are [pictures, heads, rows, length].
+void plain_heads_in_front(int64_t pictures, int64_t rows, int64_t heads, int64_t length,
+                          const int16_t* x, const int16_t* z, int16_t* y);
 // The rows of x, [rows, length], times w, each added up; all modulo 256.
 void plain_short_products(int64_t rows, int64_t length, const uint8_t* x, const uint8_t* w,
                           uint8_t* y);

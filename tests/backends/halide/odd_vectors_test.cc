@@ -91,6 +91,14 @@ TEST(OddVectors, VectorsFromElsewhereArePadded) {
   EXPECT_NE(masked_store(masked(store(hi::Variable::make(kType, "t")))), nullptr);
 }
 
+// Found deep inside of a choice.
+TEST(OddVectors, OneObstacleLeavesAllAsItIs) {
+  const Expr far = load("x", hi::Ramp::make(7, 2, kLanes)), near = load("x", at(7));
+  expect_same(store(hi::Select::make(near < far, near * 3, near + load("z", at(0)))));
+  const Expr condition = hi::Select::make(near < load("z", at(0)), near * 3, near + 1);
+  EXPECT_NE(masked_store(masked(store(condition))), nullptr);
+}
+
 TEST(OddVectors, DivisionsByNumbersAlone) {
   const Expr x = load("x", at(7));
   EXPECT_NE(masked_store(masked(store(x / hi::make_const(kType, 3)))), nullptr);

@@ -100,5 +100,29 @@ TEST(PlainShortAxes, WeightedRows) {
   EXPECT_EQ(y, (std::vector<double>{531, 642}));
 }
 
+TEST(PlainShortAxes, SumsOfRows) {
+  const std::vector<float> x = from_one_to(8);
+  std::vector<float> y(4);
+  plain_sums_of_rows(4, 2, x.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{3, 7, 11, 15}));
+  y.assign(2, -1);
+  plain_sums_of_rows_of_each(2, 2, 2, x.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{14, 22}));
+}
+
+TEST(PlainShortAxes, ColumnsOfGroups) {
+  const std::vector<float> x = from_one_to(8), w = {1, 10};
+  std::vector<float> y(2);
+  plain_columns_of_groups(2, 2, 2, x.data(), w.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{106, 128}));
+}
+
+TEST(PlainShortAxes, HeadsInFront) {
+  const std::vector<int16_t> x = from_one_to<int16_t>(8), z = {0, 0, 0, 0, 10, 10, 10, 10};
+  std::vector<int16_t> y(8);
+  plain_heads_in_front(1, 2, 2, 2, x.data(), z.data(), y.data());
+  EXPECT_EQ(y, (std::vector<int16_t>{1, 2, 5, 6, 13, 14, 17, 18}));
+}
+
 }  // namespace
 }  // namespace emulsion::benchmarks

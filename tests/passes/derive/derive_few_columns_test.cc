@@ -69,6 +69,23 @@ TEST(DeriveFewColumns, OfNoWholeVectorsARowBehindTheOther) {
   has_rows(sum_of_columns(20, 2), kV4, 8);
 }
 
+// Of rows that come eight at a time, too, where these are whole steps of four.
+TEST(DeriveFewColumns, OfRowsInShortGroups) {
+  const auto of_groups = [](int64_t groups, int64_t rows) {
+    const Axis g("g", groups), r("r", rows), c("c", 5);
+    const Tensor x = input("x", f32, {groups, rows, 5}), w = input("w", f32, {rows});
+    return compute("s", {c}, sum({g, r}, x(g, r, c) * w(r)));
+  };
+  EXPECT_TRUE(is_few(of_groups(801, 8)));
+  EXPECT_TRUE(is_few(of_groups(4, 4)));
+  EXPECT_FALSE(is_few(of_groups(801, 6)));
+  EXPECT_FALSE(is_few(of_groups(2, 4))) << "eight in all";
+  EXPECT_FALSE(is_few(of_groups(1, 8)));
+  const std::string text = text_of(of_groups(801, 8), kV4);
+  EXPECT_NE(text.find("s.split(r, r, row, 4)\ns.rfactor(row, s_rows)\n"), std::string::npos)
+      << text;
+}
+
 TEST(DeriveFewColumns, WhatFollowsReadsThem) {
   const std::string text = text_of(relu(sum_of_columns(kRows, 10), "y"), kV3);
   EXPECT_NE(text.find("s.rfactor(row, s_rows)\n"), std::string::npos) << text;

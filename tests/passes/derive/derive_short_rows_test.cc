@@ -121,6 +121,43 @@ TEST(DeriveShortRows, WhatIsReadByOthersIsNotInAnOutput) {
   }
 }
 
+// Beside the rows other axes may be summed up, of other lengths.
+TEST(DeriveShortRows, SumsOfSeveralAxesAreOfTheLengthOfTheLast) {
+  const Extent length = Extent::size("D");
+  const Axis i("i", kSize), d("d", length), e("e", 3), same("e", length);
+  const Tensor x = input("x", f32, {3, kSize, length}),
+               cube = input("x", f32, {length, kSize, length});
+  const Tensor sums = compute("s", {i}, sum({e, d}, x(e, i, d)));
+  for (const char* level : {"v2", "v3", "v4"}) {
+    const Target target = target_of("x86-64-" + std::string(level), 4);
+    const std::string text = derived(sums, target);
+    EXPECT_TRUE(has(text, "s_long.alternative(D <= 4, s_short)\n")) << text;
+    EXPECT_TRUE(has(text, "s_short.reorder(i, d, e)\n")) << text;
+    const Schedule schedule = derive_schedule(Graph(sums), target);
+    for (int64_t elements : {0, 1, 2, 4, 5, 17}) {
+      for (int64_t rows : {0, 1, 33}) {
+        EXPECT_TRUE(lowers(Graph(sums), schedule, {{"B", rows}, {"D", elements}})) << text;
+      }
+    }
+  }
+  EXPECT_FALSE(has(derived(compute("s", {i}, sum({same, d}, cube(same, i, d)))), "alternative"));
+}
+
+// Of a run-time number of pixels, a row is never short enough for a lane: several are side by side
+// as rows of a run-time length are.
+TEST(DeriveShortRows, RowsOfPixelsAreSummedSideBySide) {
+  const Axis i("i", 635), d("d", Extent::size("D")), c("c", 5);
+  const Tensor x = input("x", f32, {635, d.extent(), 5});
+  for (const Tensor& y : {compute("s", {i}, sum({d, c}, x(i, d, c))),
+                          compute("s", {i}, reduce_max({d, c}, x(i, d, c) * x(i, d, c)))}) {
+    const std::string text = derived(y, target_of("x86-64-v4", 1));
+    EXPECT_TRUE(has(text, "s.fuse(d, c, flat)\ns.split(flat, flat, lane, 16)\n")) << text;
+    EXPECT_TRUE(has(text, "s.split(i, i, row, 4, guard)\ns.unroll(row)\n")) << text;
+    EXPECT_TRUE(has(text, "s_lanes.reorder(i, flat)\n")) << text;
+    EXPECT_TRUE(derives(Graph(y), target_of("x86-64-v4", 1), {0, 1, 5, 17}, 1e-5));
+  }
+}
+
 // Rows that are few, that are another axis's as well, of two axes, or that lie elsewhere.
 TEST(DeriveShortRows, HasOneWayForRowsThatAreNeverShortAndMany) {
   const Extent length = Extent::size("D");
