@@ -212,6 +212,16 @@ SmallProgram odd_rows_program() {
           }};
 }
 
+// y[i, j, k] = x[k, j, i]
+SmallProgram turned_few_rows_program() {
+  constexpr int64_t kCount = 36, kWidth = 874, kRows = 5;
+  const Axis i("i", kRows), j("j", kWidth), k("k", kCount);
+  const Tensor x = input("x", i16, {kCount, kWidth, kRows});
+  return {"turned_few_rows", Graph(compute("y", {i, j, k}, x(k, j, i))), [](KernelValues& v) {
+            plain_turned(kCount, kWidth, kRows, v.data<int16_t>("x"), v.data<int16_t>("y"));
+          }};
+}
+
 }  // namespace
 
 std::vector<SmallProgram> short_axis_programs() {
@@ -237,6 +247,7 @@ std::vector<SmallProgram> short_axis_programs() {
       sum_short_rows_program(),
       columns_of_groups_program(),
       odd_rows_program(),
+      turned_few_rows_program(),
   };
 }
 

@@ -111,6 +111,17 @@ EMULSION_BEST_INSTRUCTIONS void plain_heads_in_front(int64_t pictures, int64_t r
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_turned(int64_t count, int64_t width, int64_t rows,
+                                             const int16_t* __restrict x, int16_t* __restrict y) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      for (int64_t k = 0; k < count; ++k) {
+        y[(i * width + j) * count + k] = x[(k * width + j) * rows + i];
+      }
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_short_products(int64_t rows, int64_t length,
                                                      const uint8_t* __restrict x,
                                                      const uint8_t* __restrict w,

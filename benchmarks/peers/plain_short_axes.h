@@ -32,6 +32,8 @@ void plain_columns_of_groups(int64_t groups, int64_t rows, int64_t columns, cons
 // y and z are [pictures, heads, rows, length].
 void plain_heads_in_front(int64_t pictures, int64_t rows, int64_t heads, int64_t length,
                           const int16_t* x, const int16_t* z, int16_t* y);
+// The axes of x, [count, width, rows], the other way round: y is [rows, width, count].
+void plain_turned(int64_t count, int64_t width, int64_t rows, const int16_t* x, int16_t* y);
 // The rows of x, [rows, length], times w, each added up; all modulo 256.
 void plain_short_products(int64_t rows, int64_t length, const uint8_t* x, const uint8_t* w,
                           uint8_t* y);

@@ -43,11 +43,19 @@ std::optional<size_t> axis_of(const Expr& read, const Op& op) {
   return std::nullopt;
 }
 
-// How many steps of an axis a tile has; nothing where it is too short.
-std::optional<int64_t> steps_of_tile(const Axis& axis, int64_t side) {
+// How many steps of an axis a tile has; nothing where it is shorter than `least`.
+std::optional<int64_t> steps_of_tile(const Axis& axis, int64_t side, int64_t least) {
   const std::optional<int64_t> extent = axis.extent().as_constant();
-  if (extent && *extent < kShortest) return std::nullopt;
+  if (extent && *extent < least) return std::nullopt;
   return std::min(extent.value_or(side), side);
+}
+
+// Of fewer rows vectors of words are gathered along each row as fast: the lines of the cache that
+// one row leaves serve the others. Of other elements nothing is gathered by one instruction, or a
+// gather has few lanes.
+int64_t fewest_rows(const Op& op) {
+  constexpr int64_t kOfWords = 5, kOfOthers = 2;
+  return size_in_bytes(op.dtype) == size_in_bytes(f32) ? kOfWords : kOfOthers;
 }
 
 // Of so many rows that few are computed twice, or none; `most` where their number is not known.
@@ -165,8 +173,8 @@ std::optional<TransposedTile> transposed_tile(const Op& op, const Target& target
   if (axes.size() != 1 || !*axes.begin() || reads.size() > kMostReads) return std::nullopt;
   const size_t across = **axes.begin();
   const int64_t side = side_of(op);
-  const std::optional<int64_t> rows = steps_of_tile(op.axes[across], side),
-                               lanes = steps_of_tile(along, side);
+  const std::optional<int64_t> rows = steps_of_tile(op.axes[across], side, fewest_rows(op)),
+                               lanes = steps_of_tile(along, side, kShortest);
   if (!rows || !lanes) return std::nullopt;
   TransposedTile tile{across, rows_of_tile(op.axes[across], *rows, side), *lanes, {}};
   for (const auto& [axis, steps] : {std::pair(op.axes[across], *rows), std::pair(along, *lanes)}) {

@@ -124,5 +124,12 @@ TEST(PlainShortAxes, HeadsInFront) {
   EXPECT_EQ(y, (std::vector<int16_t>{1, 2, 5, 6, 13, 14, 17, 18}));
 }
 
+TEST(PlainShortAxes, Turned) {
+  const std::vector<int16_t> x = from_one_to<int16_t>(12);
+  std::vector<int16_t> y(12);
+  plain_turned(2, 3, 2, x.data(), y.data());
+  EXPECT_EQ(y, (std::vector<int16_t>{1, 7, 3, 9, 5, 11, 2, 8, 4, 10, 6, 12}));
+}
+
 }  // namespace
 }  // namespace emulsion::benchmarks

@@ -56,8 +56,20 @@ TEST(TransposedTiles, OfALineOfTheCache) {
 TEST(TransposedTiles, NoLargerThanTheResult) {
   EXPECT_EQ(tile_of(matrix("10", "90", "x[j, i]")), "axis 0: 10 x 16");
   EXPECT_EQ(tile_of(matrix("90", "9", "x[j, i]")), "axis 0: 16 x 9");
-  EXPECT_EQ(tile_of(matrix("7", "90", "x[j, i]")), "");
+  EXPECT_EQ(tile_of(matrix("7", "90", "x[j, i]")), "axis 0: 7 x 16");
   EXPECT_EQ(tile_of(matrix("90", "8", "x[j, i]")), "axis 0: 16 x 8");
+}
+
+// Of words there is none of so few rows that a gather of each takes no longer.
+TEST(TransposedTiles, OfFewRows) {
+  EXPECT_EQ(tile_of(matrix("5", "90", "x[j, i] + z[j, i]")), "axis 0: 5 x 16");
+  EXPECT_EQ(tile_of(matrix("4", "90", "x[j, i]")), "");
+  EXPECT_EQ(tile_of(matrix("4", "90", "x[j, i]", "i32")), "");
+  for (const char* const type : {"u8", "i16", "f64"}) {
+    EXPECT_EQ(tile_of(matrix("2", "90", "x[j, i]", type)), "axis 0: 2 x 8") << type;
+    EXPECT_EQ(tile_of(matrix("1", "90", "x[j, i]", type)), "") << type;
+    EXPECT_EQ(tile_of(matrix("2", "7", "x[j, i]", type)), "") << type;
+  }
 }
 
 // No row is computed twice that need not be: two tiles of nine rows are fewer than two of sixteen.
@@ -278,6 +290,9 @@ TEST(TransposedTiles, ComputeTheSame) {
       matrix("33", "25", "x[j, i] - z[j, i] * a[i, j]"),
       matrix("9", "40", "x[j, i]", "f64"),
       matrix("40", "9", "x[j, i]", "u8"),
+      matrix("2", "90", "x[j, i]", "u8"),
+      matrix("3", "37", "x[j, i] + a[i, j]", "i16"),
+      matrix("5", "90", "x[j, i] - z[j, i]"),
       matrix("M", "N", "x[j, i] + a[i, j]"),
       matrix("M", "20", "x[j, i]", "i16"),
       matrix("97", "11", "x[j, i]", "u8"),
