@@ -273,11 +273,17 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   if (count > 0) {
     const bool has_cuts = across || is_gathered || borders_of(loops.back()) > 0;
     const auto all = has_cuts ? std::nullopt : element_count(op.shape);
-    shared = share_loops(op, loops, count, all, target, &stage).tasks;
-    const bool has_tasks = tile && wanted.threads && count == 1;
-    if (const int64_t tiles = has_tasks ? tiles_of_task(op, *tile) : 1; tiles > 1) {
-      const Axis task(fresh_axis(op, "task")), of_tiles = *shared;
-      stage.split(of_tiles, task, of_tiles, tiles, Tail::guard);
+    const RowTasks tasks = share_loops(op, loops, count, all, target, &stage);
+    shared = tasks.tasks;
+    int64_t steps = 1;
+    if (tile && wanted.threads && count == 1) {
+      steps = tiles_of_task(op, *tile);
+    } else if (all && wanted.threads && tasks.steps == 1) {
+      steps = uneven_steps_of_task(loops, *all, target);
+    }
+    if (steps > 1) {
+      const Axis task(fresh_axis(op, "task")), of_steps = *shared;
+      stage.split(of_steps, task, of_steps, steps, Tail::guard);
       shared = task;
     }
   }

@@ -230,6 +230,9 @@ struct RowTasks {
 };
 RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
                      std::optional<int64_t> points, const Target& target, StageSchedule* stage);
+// Where no number of steps divides that extent: of all these loops as one, the steps of a task of
+// which the last may have fewer. 1 where a step is enough to do.
+int64_t uneven_steps_of_task(const std::vector<Axis>& loops, int64_t points, const Target& target);
 
 // A chain of operations whose rows slide (window_chains.h):
 //   parallel strip: alloc windows: for row: the producers' new rows; the reader's row

@@ -258,4 +258,14 @@ RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
   return {fuse_leading(op, std::move(loops), count, stage), last, steps};
 }
 
+int64_t uneven_steps_of_task(const std::vector<Axis>& loops, int64_t points, const Target& target) {
+  constexpr int64_t kEnough = 1024;
+  int64_t all = 1;
+  for (const Axis& loop : loops) all *= loop.extent().constant_term();
+  const int64_t of_step = points / std::max<int64_t>(all, 1);
+  if (of_step == 0 || of_step >= kEnough) return 1;
+  return std::max<int64_t>(std::min(kPointsOfTask / of_step, all / (kTasksForCore * target.cores)),
+                           1);
+}
+
 }  // namespace emulsion

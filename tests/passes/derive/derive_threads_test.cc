@@ -35,6 +35,25 @@ TEST(DeriveThreads, ATaskLeavesNoRest) {
   EXPECT_TRUE(has(derived(pointwise({251, 1024}), kTwo), "y.parallel(i0)\n"));
 }
 
+// Short rows of which no number divides all: the last task has fewer. Of a long one each is a task.
+TEST(DeriveThreads, ATaskOfShortRowsMayLeaveARest) {
+  const auto turned = [](int64_t count, int64_t rows, int64_t length) {
+    const Axis i("i", count), j("j", rows), k("k", length);
+    const Tensor x = input("x", f32, {count, rows, length});
+    return compute("y", {i, j, k}, x.at({Expr(i), Expr(j), length - 1 - Expr(k)}));
+  };
+  const std::string pixels = derived(turned(5, 5011, 4), kTwo);
+  EXPECT_TRUE(has(pixels,
+                  "y.fuse(i, j, rows1)\ny.split(rows1, task, rows1, 1565, guard)\n"
+                  "y.parallel(task)\n"))
+      << pixels;
+  EXPECT_TRUE(derives(Graph(turned(5, 5011, 4)), kTwo, {1}));
+  const std::string rows = derived(turned(1, 10007, 100), kTwo);
+  EXPECT_TRUE(has(rows, "y.split(rows1, task, rows1, 163, guard)\ny.parallel(task)\n")) << rows;
+  const std::string long_rows = derived(turned(1, 1009, 1030), kTwo);
+  EXPECT_FALSE(has(long_rows, "task")) << long_rows;
+}
+
 TEST(DeriveThreads, ALongRowIsATask) {
   EXPECT_TRUE(has(derived(pointwise({64, 8192}), kTwo), "y.split(i0, block, i0, 2)\n"));
   EXPECT_TRUE(has(derived(pointwise({64, 16384}), kTwo), "y.parallel(i0)\n"));

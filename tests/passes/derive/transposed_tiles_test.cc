@@ -87,7 +87,8 @@ TEST(TransposedTiles, WhereRunTimeSizesAreAsLong) {
   EXPECT_EQ(tile_of(matrix("M", "N", "x[j, i]")), "axis 0: 16 x 16 if M >= 16 && N >= 16");
   EXPECT_EQ(tile_of(matrix("M", "90", "x[j, i]")), "axis 0: 16 x 16 if M >= 16");
   EXPECT_EQ(tile_of(matrix("12", "M", "x[j, i]")), "axis 0: 12 x 16 if M >= 16");
-  EXPECT_EQ(tile_of(matrix("7", "M", "x[j, i]")), "");
+  EXPECT_EQ(tile_of(matrix("7", "M", "x[j, i]")), "axis 0: 7 x 16 if M >= 16");
+  EXPECT_EQ(tile_of(matrix("4", "M", "x[j, i]")), "");
 }
 
 TEST(TransposedTiles, OfTheAxisThatOperandsLieAlong) {
