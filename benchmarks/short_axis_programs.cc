@@ -222,6 +222,16 @@ SmallProgram turned_few_rows_program() {
           }};
 }
 
+// y[i, j] = x[count - 1 - i, j]
+SmallProgram flipped_pairs_program() {
+  constexpr int64_t kCount = 48952;
+  const Axis i("i", kCount), j("j", 2);
+  const Tensor x = input("x", f32, {kCount, 2});
+  return {"flipped_pairs", Graph(compute("y", {i, j}, x(kCount - 1 - i, j))), [](KernelValues& v) {
+            plain_flipped_rows(kCount, 2, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
 }  // namespace
 
 std::vector<SmallProgram> short_axis_programs() {
@@ -248,6 +258,7 @@ std::vector<SmallProgram> short_axis_programs() {
       columns_of_groups_program(),
       odd_rows_program(),
       turned_few_rows_program(),
+      flipped_pairs_program(),
   };
 }
 

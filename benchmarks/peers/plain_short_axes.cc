@@ -122,6 +122,13 @@ EMULSION_BEST_INSTRUCTIONS void plain_turned(int64_t count, int64_t width, int64
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_flipped_rows(int64_t rows, int64_t length,
+                                                   const float* __restrict x, float* __restrict y) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < length; ++j) y[i * length + j] = x[(rows - 1 - i) * length + j];
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_short_products(int64_t rows, int64_t length,
                                                      const uint8_t* __restrict x,
                                                      const uint8_t* __restrict w,

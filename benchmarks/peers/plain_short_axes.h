@@ -34,6 +34,8 @@ void plain_heads_in_front(int64_t pictures, int64_t rows, int64_t heads, int64_t
                           const int16_t* x, const int16_t* z, int16_t* y);
 // The axes of x, [count, width, rows], the other way round: y is [rows, width, count].
 void plain_turned(int64_t count, int64_t width, int64_t rows, const int16_t* x, int16_t* y);
+// The rows of x, [rows, length], the last one first.
+void plain_flipped_rows(int64_t rows, int64_t length, const float* x, float* y);
 // The rows of x, [rows, length], times w, each added up; all modulo 256.
 void plain_short_products(int64_t rows, int64_t length, const uint8_t* x, const uint8_t* w,
                           uint8_t* y);

@@ -375,15 +375,33 @@ bool repeats_along(const Op& op, const Axis& axis) {
   });
 }
 
+bool walks_backwards(const Op& op, const Axis& axis) {
+  const std::vector<Expr> reads = reads_in(op.body);
+  return std::any_of(reads.begin(), reads.end(), [&](const Expr& read) {
+    return mentions(read, axis.name()) && elements_of_step(read, axis).value_or(0) < 0;
+  });
+}
+
+// Whether vectors through several rows of so many values are best where some are read backwards. Of
+// a row that fills the shortest register, and of three values in another order, each row is one.
+bool turns_short_rows(const Op& op, int64_t values) {
+  constexpr int64_t kMost = 14, kShortestVector = 16;  // bytes
+  if (values > kMost) return false;
+  if (values > 2 && values * size_in_bytes(op.dtype) == kShortestVector) return false;
+  const bool turns_values = walks_backwards(op, op.axes.back());
+  return values == 3 ? !turns_values && walks_backwards(op, op.axes[op.axes.size() - 2])
+                     : turns_values || walks_backwards(op, op.axes[op.axes.size() - 2]);
+}
+
 }  // namespace
 
 std::optional<MergedAxes> merge_repeated_pixels(const Op& op, const Target& target) {
   constexpr int64_t kMost = 4;  // values of a pixel
   if (op.kind != OpKind::compute || op.axes.size() < 2) return std::nullopt;
   const int64_t values = op.axes.back().extent().as_constant().value_or(0);
-  if (values < 2 || values > kMost || !repeats_along(op, op.axes[op.axes.size() - 2])) {
-    return std::nullopt;
-  }
+  if (values < 2) return std::nullopt;
+  const bool repeats = values <= kMost && repeats_along(op, op.axes[op.axes.size() - 2]);
+  if (!repeats && !turns_short_rows(op, values)) return std::nullopt;
   if (chooses_by(op.body, op.axes.back().name())) return std::nullopt;
   MergedAxes result = merge_result(op, 2);
   Op& view = result.view;

@@ -49,8 +49,9 @@ std::optional<MergedAxes> merge_short_rows(const Op& op, const Target& target);
 // over run-time sizes; nothing where they are never.
 std::optional<Expr> merges_few_rows(const MergedAxes& merged, const Target& target);
 // The last two axes of pixels of a few values, where neighbours read one pixel together, or by
-// turns: a picture that is made larger. Lanes of vectors through pixels and values then read near
-// one another, and the same places after a few vectors.
+// turns, as of a picture that is made larger, or where pixels or values are read backwards. Lanes
+// of vectors through pixels and values then read near one another, and the same places after a few
+// vectors.
 //
 //   y[i, j, c] = x[i / 3, j / 3, c]  as  y'[i, jc] = x[i / 3, jc / 9, jc % 3]
 std::optional<MergedAxes> merge_repeated_pixels(const Op& op, const Target& target);

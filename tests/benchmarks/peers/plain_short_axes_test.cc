@@ -131,5 +131,12 @@ TEST(PlainShortAxes, Turned) {
   EXPECT_EQ(y, (std::vector<int16_t>{1, 7, 3, 9, 5, 11, 2, 8, 4, 10, 6, 12}));
 }
 
+TEST(PlainShortAxes, FlippedRows) {
+  const std::vector<float> x = from_one_to(6);
+  std::vector<float> y(6);
+  plain_flipped_rows(3, 2, x.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{5, 6, 3, 4, 1, 2}));
+}
+
 }  // namespace
 }  // namespace emulsion::benchmarks

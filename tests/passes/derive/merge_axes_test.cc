@@ -368,6 +368,35 @@ TEST(MergeRepeatedPixels, ThatAreShuffled) {
       << "far apart";
 }
 
+// Pixels in another order, values in another order, and rows of more values than a pixel has.
+TEST(MergeRepeatedPixels, ThatAreReadBackwards) {
+  const std::string pixels = "[9, 400, 3]", y = "[i: 9, j: 400, c: 3]";
+  EXPECT_EQ(merged_pixels("x[i, 399 - j, c]", pixels, y), "1200: x[i, 399 - flat / 3, flat % 3]");
+  EXPECT_EQ(merged_pixels("x[i, j, 1 - c]", "[9, 40, 2]", "[i: 9, j: 40, c: 2]"),
+            "80: x[i, flat / 2, 1 - flat % 2]");
+  const std::string rows = "[9, 40, 13]", of_rows = "[i: 9, j: 40, c: 13]";
+  EXPECT_NE(merged_pixels("x[i, 39 - j, 12 - c]", rows, of_rows, "f32"), "");
+  EXPECT_NE(merged_pixels("x[i, j, 1 - c]", "[9, 40, 2]", "[i: 9, j: 40, c: 2]", "f64"), "");
+
+  EXPECT_EQ(merged_pixels("x[i, j, 2 - c]", pixels, y), "") << "colours, each of which is one";
+  EXPECT_EQ(merged_pixels("x[8 - i, j, c]", pixels, y), "") << "rows, which are one anyway";
+  EXPECT_EQ(merged_pixels("x[i, j, 14 - c]", "[9, 40, 15]", "[i: 9, j: 40, c: 15]"), "") << "long";
+  EXPECT_EQ(merged_pixels("x[i, 2 * W - 1 - j, c]", "[9, 2 * W, 3]"), "") << "no known place";
+  EXPECT_EQ(merged_pixels("x[i, j, 3 - c]", "[9, 40, 4]", "[i: 9, j: 40, c: 4]", "f32"), "")
+      << "one short vector each";
+  EXPECT_NE(merged_pixels("x[i, j, 3 - c]", "[9, 40, 4]", "[i: 9, j: 40, c: 4]"), "");
+}
+
+TEST(MergeRepeatedPixels, BackwardsIsWhatTheGraphSays) {
+  for (const char* const type : {"u8", "i16", "f32", "f64"}) {
+    for (const char* const read : {"x[i, 40 - j, c]", "x[i, j, 4 - c]", "x[i, 40 - j, 4 - c]"}) {
+      const std::string text = std::string("emulsion graph 1\ninput x: ") + type +
+                               "[3, 41, 5]\ny[i: 3, j: 41, c: 5] = " + read + "\noutput y\n";
+      EXPECT_TRUE(derives_on_all(parse_graph(text), {1})) << text;
+    }
+  }
+}
+
 TEST(MergeRepeatedPixels, NotOfOthers) {
   EXPECT_EQ(merged_pixels("x[i, j, c]", "[9, 2 * W, 3]"), "") << "each is read once";
   EXPECT_EQ(merged_pixels("x[i, j / 6, c]", "[9, W, 3]", "[i: 9, j: 6 * W, c: 3]"), "")
