@@ -15,8 +15,6 @@ namespace emulsion {
 namespace {
 
 constexpr int64_t kUnderWay = 4;  // vectors that are added to
-// Several columns are summed side by side from so many rows on.
-constexpr int64_t kLeastRows = 64;
 
 int64_t vectors_of_row(const Op& op, const Target& target) {
   const int64_t lanes = value_lanes(op, target);
@@ -171,7 +169,7 @@ std::string derive_few_columns(const Op& op, const Target& target, Schedule* sch
 
 std::vector<size_t> columns_of_long_sums(const Op& op) {
   if (op.combiner == Combiner::none || op.reduction_axes.empty()) return {};
-  if (op.reduction_axes.back().extent().as_constant().value_or(0) < kLeastRows) return {};
+  if (op.reduction_axes.back().extent().as_constant().value_or(0) < kRowsOfColumns) return {};
   for (const Expr& read : reads_in(op.body)) {
     std::vector<size_t> columns = columns_in(read, op.reduction_axes.back().name(), op.axes);
     if (!are_few(number_of(op.axes, columns))) continue;
@@ -215,13 +213,13 @@ void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* sc
   many.compute_at(op.name, inner);
 }
 
-std::vector<Axis> summed_columns(const Op& op) {
+std::vector<Axis> summed_columns(const Op& op, int64_t least_rows) {
   std::vector<Axis> found;
   if (op.combiner == Combiner::none || op.reduction_axes.size() < 2) return found;
   std::vector<Axis> all = op.axes;
   all.insert(all.end(), op.reduction_axes.begin(), op.reduction_axes.end());
   for (const Axis& rows : op.reduction_axes) {
-    if (rows.extent().as_constant().value_or(kLeastRows) < kLeastRows) continue;
+    if (rows.extent().as_constant().value_or(least_rows) < least_rows) continue;
     for (const Expr& read : reads_in(op.body)) {
       std::vector<size_t> columns = columns_in(read, rows.name(), all);
       // Columns of the results may lie before them.

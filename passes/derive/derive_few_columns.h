@@ -6,6 +6,7 @@
 // Private to passes/derive/.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,12 @@ bool sums_few_columns_of_each(const Op& op, const Target& target);
 //                unrolled row: y[i, c] += rows[row, c]
 void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* schedule);
 
-// The same of a sum of all columns of many rows: those columns, outermost first, or none.
-std::vector<Axis> summed_columns(const Op& op);
+// Several columns are summed side by side from so many rows on; where each would be summed element
+// by element otherwise, from so few on.
+inline constexpr int64_t kRowsOfColumns = 64, kRowsOfLoneColumns = 8;
+// The same of a sum of all columns of at least so many rows: those columns, outermost first, or
+// none.
+std::vector<Axis> summed_columns(const Op& op, int64_t least_rows = kRowsOfColumns);
 // s = sum({r, c}, e)  ->  columns[c] = sum(r, e); s = sum(c, columns). Returns columns[c].
 Op sum_columns_apart(const Op& op, const std::vector<Axis>& columns, Schedule* schedule);
 

@@ -417,6 +417,10 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   // Neither way is open: vectors along the last axis, with the results in memory.
   const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
   if (!last || last->extent().as_constant().value_or(0) < 2) {
+    if (const std::vector<Axis> columns = summed_columns(op, kRowsOfLoneColumns);
+        !columns.empty()) {
+      return derive_reduction(sum_columns_apart(op, columns, schedule), target, schedule);
+    }
     share_sums(op, op, op.axes.size(), target, std::nullopt, &stage);
     return;
   }

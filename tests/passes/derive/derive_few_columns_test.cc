@@ -296,6 +296,24 @@ TEST(SummedColumns, WhatTheyAre) {
   EXPECT_EQ(columns_of(relu(of_weighted(1000))), "") << "no sum";
 }
 
+// One result for each of several parts of a few rows, which would be summed element by element.
+TEST(SummedColumns, OfFewRowsWhereNothingElseHasVectors) {
+  const auto weighted = [](int64_t rows) {
+    const Axis p("p", kRows), r("r", rows), c("c", 7);
+    const Tensor x = input("x", f32, {kRows, rows, 7}), w = input("w", f32, {7});
+    return compute("s", {p}, sum({r, c}, x(p, r, c) * w(c)));
+  };
+  for (const int64_t rows : {8, 38}) {
+    const std::string text = text_of(weighted(rows), kV4);
+    EXPECT_NE(text.find("s.rfactor(c, s_columns)\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("s_columns.vectorize(lane)\n"), std::string::npos) << text;
+  }
+  EXPECT_EQ(text_of(weighted(7), kV4).find("s_columns"), std::string::npos);
+  for (const char* level : {"x86-64-v2,cores=2", "x86-64-v3,cores=1", "x86-64-v4,cores=2"}) {
+    EXPECT_TRUE(derives(weighted(8), Target::parse(level), {0, 1, 5, 9})) << level;
+  }
+}
+
 TEST(SummedColumns, MeanWhatTheGraphMeans) {
   for (const char* level : {"x86-64-v2,cores=2", "x86-64-v3,cores=1", "x86-64-v4,cores=2"}) {
     const Target target = Target::parse(level);
