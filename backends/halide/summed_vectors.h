@@ -5,9 +5,9 @@
 // LLVM makes vector instructions of the calls again (llvm_options.h). It finds the calls that
 // belong together from where their results are used. Of a matrix with 33 columns the last vector of
 // each row has one lane that is used behind the loop. LLVM joined that lane of several rows, inside
-// the loop, and made parts of 8, 4, 1 and 2 lanes of what was left: a product took three times as
-// long (mlp_gelu/R90x774_of_33 of //benchmarks:fusion_sweep). Of a loop that may take no step at
-// all it leaves the vectors whole: behind the loop they may be those from before it.
+// the loop, and made parts of 8, 4, 1 and 2 lanes of what was left of their vectors
+// (mlp_gelu/R90x774_of_33 of //benchmarks:fusion_sweep). Of a loop that may take no step at all it
+// leaves the vectors whole: behind the loop they may be those from before it.
 
 #include "Halide.h"
 
