@@ -166,6 +166,16 @@ TEST(TransposedTiles, NotAcrossRowsWhoseElementsAreNear) {
       << "1200 elements are";
 }
 
+// Each step of the axis stores as many elements far apart.
+TEST(TransposedTiles, NotAcrossWhatIsTooLong) {
+  const auto across = [](const std::string& rows) {
+    return tile_of("input x: f32[4, " + rows + ", 100]\ny[i: 100, j: " + rows +
+                   ", k: 4] = x[k, j, i]");
+  };
+  EXPECT_EQ(across("256"), "axis 0: 16 x 0");
+  EXPECT_EQ(across("257"), "");
+}
+
 TEST(TransposedTiles, NotOfRowsOrOfWhatLiesApart) {
   EXPECT_EQ(tile_of(matrix("50", "90", "a[i, j]")), "");
   EXPECT_EQ(tile_of(matrix("50", "50", "x[j, 2 * (i / 2)]")), "");
