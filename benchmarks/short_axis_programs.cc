@@ -168,7 +168,7 @@ SmallProgram sum_of_pixels_program() {
   return {"sum_of_pixels_run_time",
           Graph(compute("y", {i}, sum({j, k}, x(i, j, k)))),
           [](KernelValues& v) {
-            plain_sums_of_rows(kCount, kPixels * kColours, v.data<float>("x"), v.data<float>("y"));
+            plain_block_sums(kCount, kPixels * kColours, v.data<float>("x"), v.data<float>("y"));
           },
           {{"R", kPixels}}};
 }

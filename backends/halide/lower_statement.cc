@@ -206,8 +206,8 @@ class PrepareForCode : public hi::IRMutator {
   std::vector<std::pair<std::string, Halide::Expr>> named_;  // for the statement at hand
 };
 
-// What is true, of which LLVM cannot know it: no program of x86-64 has memory at an address with
-// the highest bit set. The pointer is that of an output.
+// A condition that always holds, which LLVM cannot prove: no program of x86-64 has memory at an
+// address with the highest bit set. The address is that of an output.
 Halide::Expr hidden_truth(const EmittedNest& nest) {
   const Halide::Expr address =
       hi::Reinterpret::make(Halide::Int(64), host_pointer(nest.outputs.begin()->first));

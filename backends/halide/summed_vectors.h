@@ -19,7 +19,7 @@ namespace emulsion {
 //     t[ramp(0, 1, 16)] = fma(.., t[..])   ->    t[ramp(0, 1, 16)] = fma(.., t[..])
 //   y[32] = f(t[32])                           y[32] = f(t[32])
 //
-// `holds`: what is true, of which LLVM cannot know it.
+// `holds`: a condition that always holds, which LLVM cannot prove.
 Halide::Internal::Stmt keep_summed_vectors(const Halide::Internal::Stmt& statement,
                                            const Halide::Expr& holds);
 

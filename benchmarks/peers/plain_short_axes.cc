@@ -61,15 +61,6 @@ EMULSION_BEST_INSTRUCTIONS void plain_short_windows(int64_t count, int64_t colum
   }
 }
 
-EMULSION_BEST_INSTRUCTIONS void plain_sums_of_rows(int64_t rows, int64_t length,
-                                                   const float* __restrict x, float* __restrict y) {
-  for (int64_t i = 0; i < rows; ++i) {
-    float sum = 0;
-    for (int64_t j = 0; j < length; ++j) sum += x[i * length + j];
-    y[i] = sum;
-  }
-}
-
 EMULSION_BEST_INSTRUCTIONS void plain_sums_of_rows_of_each(int64_t parts, int64_t rows,
                                                            int64_t length,
                                                            const float* __restrict x,

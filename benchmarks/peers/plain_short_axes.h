@@ -19,9 +19,7 @@ void plain_space_to_depth(int64_t channels, int64_t side, const float* x, float*
 // steps: y is [pixels, colours].
 void plain_sums_of_planes(int64_t steps, int64_t colours, int64_t pixels, const float* x,
                           const float* w, float* y);
-// Each row of x, [rows, length], added up: y is [rows].
-void plain_sums_of_rows(int64_t rows, int64_t length, const float* x, float* y);
-// The same of `parts` such matrices, x is [parts, rows, length], over all of them.
+// Each row of `parts` matrices, x is [parts, rows, length], added up over all of them: y is [rows].
 void plain_sums_of_rows_of_each(int64_t parts, int64_t rows, int64_t length, const float* x,
                                 float* y);
 // Rows of so many columns in groups, x is [groups, rows, columns], each times its w, [rows], added

@@ -40,8 +40,8 @@ bool sums_few_columns_of_each(const Op& op, const Target& target);
 //                unrolled row: y[i, c] += rows[row, c]
 void derive_few_columns_of_each(const Op& op, const Target& target, Schedule* schedule);
 
-// Several columns are summed side by side from so many rows on; where each would be summed element
-// by element otherwise, from so few on.
+// From how many rows on columns are summed side by side: where there is another way to have
+// vectors, and where there is none.
 inline constexpr int64_t kRowsOfColumns = 64, kRowsOfLoneColumns = 8;
 // The same of a sum of all columns of at least so many rows: those columns, outermost first, or
 // none.

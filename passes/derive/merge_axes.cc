@@ -382,15 +382,15 @@ bool walks_backwards(const Op& op, const Axis& axis) {
   });
 }
 
-// Whether vectors through several rows of so many values are best where some are read backwards. Of
-// a row that fills the shortest register, and of three values in another order, each row is one.
+// Whether some rows, or their values, are read backwards, and vectors through several rows are then
+// faster than a vector for each. They are not where a row fills the shortest register, nor where
+// three values are in another order.
 bool turns_short_rows(const Op& op, int64_t values) {
   constexpr int64_t kMost = 14, kShortestVector = 16;  // bytes
   if (values > kMost) return false;
   if (values > 2 && values * size_in_bytes(op.dtype) == kShortestVector) return false;
-  const bool turns_values = walks_backwards(op, op.axes.back());
-  return values == 3 ? !turns_values && walks_backwards(op, op.axes[op.axes.size() - 2])
-                     : turns_values || walks_backwards(op, op.axes[op.axes.size() - 2]);
+  if (walks_backwards(op, op.axes.back())) return values != 3;
+  return walks_backwards(op, op.axes[op.axes.size() - 2]);
 }
 
 }  // namespace

@@ -50,9 +50,9 @@ std::optional<int64_t> steps_of_tile(const Axis& axis, int64_t side, int64_t lea
   return std::min(extent.value_or(side), side);
 }
 
-// Of fewer rows vectors of words are gathered along each row as fast: the lines of the cache that
-// one row leaves serve the others. Of other elements nothing is gathered by one instruction, or a
-// gather has few lanes.
+// The fewest rows of a tile. Where there are fewer rows of words, gathering each row by itself is
+// as fast: the lines of the cache that one row loads serve the next. No instruction gathers
+// narrower elements, and one that gathers wider ones has few lanes.
 int64_t fewest_rows(const Op& op) {
   constexpr int64_t kOfWords = 5, kOfOthers = 2;
   return size_in_bytes(op.dtype) == size_in_bytes(f32) ? kOfWords : kOfOthers;

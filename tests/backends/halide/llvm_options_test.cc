@@ -61,9 +61,9 @@ LoopNest product(const Tile& tile) {
 
 class LlvmOptions : public TestFolder {
  protected:
-  std::string assembly(const Tile& tile, const std::string& target) const {
-    write_code({product(tile)}, "product", {Target::parse(target)}, folder_.string());
-    std::ifstream file(folder_ / "product.s");
+  std::string assembly(const LoopNest& nest, const std::string& target) const {
+    write_code({nest}, "kernel", {Target::parse(target)}, folder_.string());
+    std::ifstream file(folder_ / "kernel.s");
     std::stringstream text;
     text << file.rdbuf();
     return text.str();
@@ -77,24 +77,24 @@ bool spills_vectors(const std::string& assembly) {
 }
 
 TEST_F(LlvmOptions, SixRowsOfTwoVectorsStayInSixteenRegisters) {
-  const std::string code = assembly({6, 2, 8}, "x86-64-v3");
+  const std::string code = assembly(product({6, 2, 8}), "x86-64-v3");
   EXPECT_THAT(code, HasSubstr("vfmadd"));
   EXPECT_FALSE(spills_vectors(code)) << code;
 }
 
 TEST_F(LlvmOptions, FourRowsOfThreeVectorsStayInSixteenRegisters) {
-  const std::string code = assembly({4, 3, 8}, "x86-64-v3");
+  const std::string code = assembly(product({4, 3, 8}), "x86-64-v3");
   EXPECT_FALSE(spills_vectors(code)) << code;
 }
 
 TEST_F(LlvmOptions, TwelveRowsOfTwoVectorsStayInThirtyTwoRegisters) {
-  const std::string code = assembly({12, 2, 8}, "x86-64-v4");
+  const std::string code = assembly(product({12, 2, 8}), "x86-64-v4");
   EXPECT_FALSE(spills_vectors(code)) << code;
 }
 
 // What is looked for above is there where it must be.
 TEST_F(LlvmOptions, TwelveRowsDoNotFitIntoSixteenRegisters) {
-  EXPECT_TRUE(spills_vectors(assembly({12, 2, 8}, "x86-64-v3")));
+  EXPECT_TRUE(spills_vectors(assembly(product({12, 2, 8}), "x86-64-v3")));
 }
 
 // A filter of so many taps, all steps of which are written out: one multiply-add for each vector
@@ -118,13 +118,10 @@ TEST_F(LlvmOptions, LongChainsOfMultiplyAddsAreVectors) {
               "sums.compute_at(y, tile)\nsums.reorder(i, k)\nsums.split(i, i, lane, " + each +
               ")\nsums.vectorize(lane)\nsums.unroll(i)\nsums.unroll(k)\n",
           graph);
-      write_code({lower(graph, schedule)}, "filter", {Target::parse(target)}, folder_.string());
-      std::ifstream file(folder_ / "filter.s");
-      std::stringstream text;
-      text << file.rdbuf();
-      EXPECT_EQ(count(text.str(), "vfmadd[0-9]+ps"), taps * kVectors) << target;
-      EXPECT_EQ(count(text.str(), "vfmadd[0-9]+ss"), 0) << target;
-      EXPECT_EQ(count(text.str(), "vmul[ps]s"), 0) << target;
+      const std::string code = assembly(lower(graph, schedule), target);
+      EXPECT_EQ(count(code, "vfmadd[0-9]+ps"), taps * kVectors) << target;
+      EXPECT_EQ(count(code, "vfmadd[0-9]+ss"), 0) << target;
+      EXPECT_EQ(count(code, "vmul[ps]s"), 0) << target;
     }
   }
 }
@@ -153,12 +150,9 @@ sums.unroll(m)
 sums.pack(w, n, 48)
 )",
                                            graph);
-  write_code({lower(graph, schedule)}, "layer", {Target::parse("x86-64-v4")}, folder_.string());
-  std::ifstream file(folder_ / "layer.s");
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_THAT(text.str(), HasSubstr("vfmadd"));
-  EXPECT_THAT(text.str(), Not(HasSubstr("vpermt2")));
+  const std::string code = assembly(lower(graph, schedule), "x86-64-v4");
+  EXPECT_THAT(code, HasSubstr("vfmadd"));
+  EXPECT_THAT(code, Not(HasSubstr("vpermt2")));
 }
 
 TEST(LlvmOptionsDeathTest, TheEnvironmentIsWhatItWas) {

@@ -19,7 +19,6 @@ using hi::Stmt;
 
 constexpr int kLanes = 16;
 const Expr kHolds = hi::Variable::make(Halide::Int(32), "pointer") >= 0;
-const Halide::Type kVector = Halide::Float(32, kLanes);
 const Expr kLanesOfSum = hi::Ramp::make(0, 1, kLanes);
 
 Expr load(const std::string& name, const Expr& index) {
