@@ -374,7 +374,8 @@ std::string to_string(ExprOp op) {
 }
 
 std::string to_string(Combiner combiner) {
-  static const char* const kNames[] = {"none", "sum", "product", "min", "max"};
+  static const char* const kNames[] = {"none", "sum",        "product",   "min",
+                                       "max",  "min_number", "max_number"};
   return kNames[static_cast<int>(combiner)];
 }
 
@@ -387,8 +388,10 @@ Expr identity_of(Combiner combiner, DType dtype) {
     case Combiner::product:
       return constant(dtype, 1);
     case Combiner::min:
+    case Combiner::min_number:
       return constant(dtype, is_float(dtype) ? kInf : as_double(integer_range(dtype).highest));
     case Combiner::max:
+    case Combiner::max_number:
       return constant(dtype, is_float(dtype) ? -kInf : as_double(integer_range(dtype).lowest));
     case Combiner::none:
       break;
@@ -407,6 +410,10 @@ Expr combine(Combiner combiner, Expr a, Expr b) {
       return min(a, b);
     case Combiner::max:
       return max(a, b);
+    case Combiner::min_number:
+      return select(b < a, b, a);
+    case Combiner::max_number:
+      return select(a < b, b, a);
     case Combiner::none:
       break;
   }

@@ -87,7 +87,10 @@ bool is_comparison(ExprOp op);
 // Those of them that depend on which side is larger: lt, le, gt, ge.
 bool is_order(ExprOp op);
 
-enum class Combiner : uint8_t { none, sum, product, min, max };
+// min and max of floats are NaN where one of the values is. To min_number and max_number NaN is no
+// value (minimumNumber, maximumNumber of IEEE 754-2019). No graph has these two: lower() takes them
+// where no output tells the difference (skip_nan).
+enum class Combiner : uint8_t { none, sum, product, min, max, min_number, max_number };
 
 // A named index. In a comprehension it has an extent; as the name of a loop in a schedule it needs
 // none. Two axes are the same axis when their names are equal.

@@ -286,9 +286,10 @@ class StageSchedule {
   StageSchedule& atomic();
   // for m in M            ->  for m in M, prefetching x 2 ahead      by prefetch(x, m, 2)
   // At each step of the loop, serial or parallel, what the step `distance` ahead will read of
-  // `buffer` is asked of memory. Changes no result. The buffer: an input, a weight, or an operation
-  // that is no output and complete before the loop; read by this operation, or by one that is
-  // computed inside the loop.
+  // `buffer` is asked of memory (prefetcht0 of x86). Changes no result. The buffer: an input, a
+  // weight, or an operation that is no output and complete before the loop; read by this operation,
+  // or by one that is computed inside the loop. Where a loop inside walks over all of it, its steps
+  // ask for a share each, and the nest says so: "for y.n in 4, prefetching x 2 ahead of y.m".
   StageSchedule& prefetch(const Tensor& buffer, const Axis& axis, int64_t distance);
   StageSchedule& prefetch(const std::string& buffer, const Axis& axis, int64_t distance);
 

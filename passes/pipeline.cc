@@ -17,6 +17,7 @@
 #include "passes/lower/make_nest.h"
 #include "passes/nest/partition_loops.h"
 #include "passes/nest/simplify_nest.h"
+#include "passes/nest/spread_prefetches.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
@@ -171,6 +172,7 @@ const std::vector<NestPass>& nest_passes() {
   static const std::vector<NestPass> kPasses = {
       {"partition_loops", [](const LoopNest& nest) { return partition_loops(nest); }},
       {"simplify_nest", simplify_nest},
+      {"spread_prefetches", spread_prefetches},
   };
   return kPasses;
 }

@@ -127,6 +127,7 @@ class NestEmitter {
     const auto steps = hi::as_const_int(extent);
     if (steps && *steps <= 0) return {hi::Evaluate::make(0), {}};
     scope_.variables[variable] = hi::Variable::make(Halide::Int(32), name);
+    ends_[variable] = hi::is_const_zero(min) ? extent : min + extent;
     loops_.push_back(&loop);
     Guarded body = emit(*loop.body);
     loops_.pop_back();
@@ -137,7 +138,8 @@ class NestEmitter {
     }
     Stmt statement = inside(here, body.statement);
     for (size_t i = loop.prefetches.size(); i-- > 0;) {
-      const Halide::Expr end = hi::is_const_zero(min) ? extent : min + extent;
+      const std::string& other = loop.prefetches[i].ahead_of;
+      const Halide::Expr& end = ends_.at(other.empty() ? variable : other);
       const Stmt prefetch = emit_prefetch(nest_, loop, loop.prefetches[i], end, scope_);
       if (prefetch.defined()) statement = hi::Block::make(prefetch, statement);
     }
@@ -281,6 +283,7 @@ class NestEmitter {
   EmittedNest result_;
   EmitScope scope_;
   std::vector<const Loop*> loops_;              // around the node at hand, outermost first
+  std::map<std::string, Halide::Expr> ends_;    // of the variables of these
   std::vector<std::string> slid_along_;         // loops, by the windows around it
   std::map<std::string, std::string> hoisted_;  // memory by stage
   std::map<std::string, OwnReads> own_reads_;   // by stage

@@ -9,6 +9,21 @@ namespace {
 
 namespace hi = Halide::Internal;
 
+// Asks memory for the cache line at so many bytes. LLVM's own intrinsic, which Halide declares for
+// its prefetch: that one asks for what is written, and used only once (prefetchnta), so that x86
+// keeps it out of the second cache and what is read again comes from memory.
+Halide::Expr asked(const std::string& memory, const Halide::Expr& bytes) {
+  constexpr int kRead = 0, kNear = 3, kData = 1;
+  const Halide::Type address = Halide::UInt(64);
+  const Halide::Expr start =
+      Halide::reinterpret(address, hi::Variable::make(Halide::Handle(), memory));
+  return hi::Call::make(
+      Halide::Int(32), "llvm.prefetch.p0",
+      {Halide::reinterpret(Halide::Handle(), start + Halide::cast(address, bytes)), kRead, kNear,
+       kData},
+      hi::Call::Extern);
+}
+
 // Asks memory for a box, one cache line at a time.
 hi::Stmt touch(const Place& place, const std::vector<Halide::Expr>& mins,
                const std::vector<Halide::Expr>& extents, const std::string& name) {
@@ -24,10 +39,7 @@ hi::Stmt touch(const Place& place, const std::vector<Halide::Expr>& mins,
     const Halide::Expr variable = hi::Variable::make(Halide::Int(32), loops.back().first);
     offset += variable * step * place.strides[d];
   }
-  hi::Stmt result = hi::Evaluate::make(hi::Call::make(
-      type, hi::Call::prefetch,
-      {hi::Variable::make(Halide::Handle(), place.memory), hi::simplify(offset), 1, 1},
-      hi::Call::Intrinsic));
+  hi::Stmt result = hi::Evaluate::make(asked(place.memory, hi::simplify(offset) * type.bytes()));
   for (size_t i = loops.size(); i-- > 0;) {
     result = hi::For::make(loops[i].first, 0, loops[i].second, hi::ForType::Serial,
                            Halide::Partition::Auto, Halide::DeviceAPI::None, result);
@@ -44,10 +56,11 @@ hi::Stmt emit_prefetch(const LoopNest& nest, const Loop& loop, const Prefetch& p
   const Place& place = scope.place(prefetch.buffer);
   const auto box = prefetch_box(nest, loop, prefetch.buffer);
   if (box.size() != place.mins.size()) return hi::Stmt();
+  const std::string& stepped = prefetch.ahead_of.empty() ? loop.variable() : prefetch.ahead_of;
   const Halide::Expr then =
-      scope.variables.at(loop.variable()) + static_cast<int32_t>(prefetch.distance);
+      Halide::min(scope.variables.at(stepped) + static_cast<int32_t>(prefetch.distance), end - 1);
   EmitScope ahead = scope;
-  ahead.variables[loop.variable()] = then;
+  ahead.variables[stepped] = then;
   std::vector<Halide::Expr> mins, extents;
   for (size_t d = 0; d < box.size(); ++d) {
     const Halide::Expr low = place.lowest(d), high = low + place.extents[d] - 1;
@@ -57,8 +70,7 @@ hi::Stmt emit_prefetch(const LoopNest& nest, const Loop& loop, const Prefetch& p
     mins.push_back(hi::simplify(first));
     extents.push_back(hi::simplify(last - first + 1));
   }
-  return hi::IfThenElse::make(then < end,
-                              touch(place, mins, extents, "prefetch_" + halide_name(loop.axis)));
+  return touch(place, mins, extents, "prefetch_" + halide_name(loop.axis));
 }
 
 }  // namespace emulsion

@@ -1,7 +1,8 @@
 #ifndef EMULSION_BACKENDS_HALIDE_EMIT_PREFETCH_H_
 #define EMULSION_BACKENDS_HALIDE_EMIT_PREFETCH_H_
 
-// A loop's prefetch as Halide's: of the box that the step `distance` ahead reads.
+// A loop's prefetch: of the box that the step `distance` ahead reads, behind the last step of that
+// one again. No condition stands around it, which each step of a loop inside would ask.
 
 #include "Halide.h"
 #include "backends/halide/emit_uop.h"
@@ -9,8 +10,9 @@
 
 namespace emulsion {
 
-// To stand at the start of the body of `loop`, whose variable `scope` knows. Undefined where that
-// step reads nothing. `end`: of the loop's variable.
+// To stand at the start of the body of `loop`. `scope` knows its variable, and that of the loop of
+// which the step is that is ahead; `end`: of that variable. Undefined where that step reads
+// nothing.
 Halide::Internal::Stmt emit_prefetch(const LoopNest& nest, const Loop& loop,
                                      const Prefetch& prefetch, const Halide::Expr& end,
                                      const EmitScope& scope);

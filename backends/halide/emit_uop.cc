@@ -112,6 +112,13 @@ class UopEmitter {
   }
 
   Halide::Expr combined(const Halide::Expr& before, const Halide::Expr& value) const {
+    // In this order each is one instruction, which gives the second where one is NaN.
+    if (stage_.combiner == Combiner::max_number) {
+      return halide_select(halide_binary(ExprOp::lt, before, value), value, before);
+    }
+    if (stage_.combiner == Combiner::min_number) {
+      return halide_select(halide_binary(ExprOp::lt, value, before), value, before);
+    }
     const ExprOp op = combine(stage_.combiner, axis_value("before"), axis_value("value"))->op;
     // Of an atomic Halide knows the instruction by its plain form.
     const bool may_wrap = stage_.dtype == i32 && (op == ExprOp::add || op == ExprOp::mul);

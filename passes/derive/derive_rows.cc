@@ -9,6 +9,7 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
+#include "passes/derive/prefetch_rows.h"
 #include "passes/derive/row_groups.h"
 #include "passes/derive/rows_at_a_time.h"
 #include "passes/derive/stage_directives.h"
@@ -440,6 +441,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     }
     (*schedule)[stored->name].compute_at(reader.name, at);
   }
+  if (!in_blocks && !few) prefetch_rows(group, row, rows, target, schedule);
   if (shared_out)
     parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group), target));
   const std::vector<Axis> of_row = axes_of_row(group);

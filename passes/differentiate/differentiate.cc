@@ -221,6 +221,8 @@ class Differentiator {
       }
       case Combiner::min:
       case Combiner::max:
+      case Combiner::min_number:
+      case Combiner::max_number:
         parts = of_extremum(op, own, seed);
         break;
       case Combiner::product:

@@ -1,8 +1,4 @@
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <vector>
-
+#include "passes/lower/seen_through_reads.h"
 #include "passes/lower/stage_plan.h"
 #include "passes/nest/bounded_exponent.h"
 #include "passes/nest/read_indices.h"
@@ -10,55 +6,8 @@
 namespace emulsion {
 namespace {
 
-// How far a sign is looked for: through so many operations and reads, and in expressions of so many
-// nodes.
+// How far a sign is looked for: through so many operations and reads.
 constexpr int kMostSteps = 8;
-constexpr int64_t kMostNodes = 500;
-
-// Whether `value`, in a stage over `domain`, is what some step of `maximum`, a reduction that is
-// read at `indices`, combines: the same operations of the same things, at reduction indices that
-// are there.
-class StepOfReduction {
- public:
-  StepOfReduction(const Stage& maximum, const std::vector<Expr>& indices, AxisExtents domain)
-      : maximum_(maximum), domain_(std::move(domain)) {
-    for (size_t i = 0; i < indices.size(); ++i) values_[maximum.axes[i].name()] = indices[i];
-  }
-
-  bool is(const Expr& value) {
-    if (size_of(maximum_.body).nodes > kMostNodes || !same(maximum_.body, value)) return false;
-    for (const Axis& axis : maximum_.reduction_axes) {
-      const auto found = values_.find(axis.name());
-      if (found != values_.end() && !proves_in_bounds(found->second, axis.extent(), domain_)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  bool same(const Expr& step, const Expr& value) {
-    if (step->op == ExprOp::axis) {
-      // A reduction axis is what stands in its place first.
-      return equal(values_.emplace(step->name, value).first->second, value);
-    }
-    if (step->args.empty()) return equal(step, value);
-    if (step->op != value->op || step->dtype != value->dtype || step->name != value->name ||
-        step->args.size() != value->args.size()) {
-      return false;
-    }
-    for (size_t i = 0; i < step->args.size(); ++i) {
-      if (!same(step->args[i], value->args[i])) return false;
-    }
-    return true;
-  }
-
-  const Stage& maximum_;
-  AxisExtents domain_;
-  std::map<std::string, Expr> values_;  // of the axes of `maximum_`
-};
-
-using StagesByName = std::unordered_map<std::string, const Stage*>;
 
 enum class Side { above, below };
 
@@ -103,7 +52,7 @@ class Signs {
       case ExprOp::select:
         return is(side, 1) && is(side, 2);
       case ExprOp::read: {
-        const Expr read = value_read(e);
+        const Expr read = value_read(stages_, e);
         return read.defined() && never(side, read, steps - 1);
       }
       default:
@@ -113,7 +62,7 @@ class Signs {
 
   static bool is_square(const Expr& product) {
     const Expr &a = product->args[0], &b = product->args[1];
-    return a.same_as(b) || (size_of(a).nodes <= kMostNodes && equal(a, b));
+    return a.same_as(b) || (is_small(a) && equal(a, b));
   }
 
   // x[i] - m, where m is the maximum of values that x[i] is one of, is never above zero; m - x[i]
@@ -127,18 +76,6 @@ class Signs {
            StepOfReduction(*from->second, maximum->args, domain_).is(value);
   }
 
-  // What a read of a stage that is no reduction gives, over the axes of the reader.
-  Expr value_read(const Expr& read) const {
-    const auto from = stages_.find(read->name);
-    if (from == stages_.end() || from->second->is_reduction()) return Expr();
-    const Stage& stage = *from->second;
-    if (size_of(stage.body).nodes > kMostNodes) return Expr();
-    return substitute_axes(stage.body, [&](const std::string& axis) -> Expr {
-      const std::optional<size_t> i = axis_index(stage.axes, axis);
-      return i ? read->args[*i] : Expr();
-    });
-  }
-
   const StagesByName& stages_;
   AxisExtents domain_;
 };
@@ -146,10 +83,7 @@ class Signs {
 }  // namespace
 
 WrittenNest bound_exponents(WrittenNest nest) {
-  StagesByName stages;
-  for (const WrittenStage& written : nest.stages) {
-    stages.emplace(written.stage.name, &written.stage);
-  }
+  const StagesByName stages = stages_by_name(nest);
   for (WrittenStage& written : nest.stages) {
     const Signs signs(stages, written.stage);
     written.stage.body = transform(written.stage.body, [&](const Expr& e) -> Expr {

@@ -24,7 +24,7 @@ namespace emulsion {
 namespace {
 
 WrittenNest stages_of(const Graph& graph) {
-  return bound_exponents(choose_remainders(plan_stages(graph)));
+  return skip_nan(bound_exponents(choose_remainders(plan_stages(graph))));
 }
 
 WrittenNest with_narrow_values(WrittenNest nest) {

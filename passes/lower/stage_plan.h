@@ -214,6 +214,12 @@ WrittenNest plan_stages(const Graph& graph);
 // makes several stages of a reduction.
 WrittenNest bound_exponents(WrittenNest nest);
 
+// max of floats becomes max_number, and min min_number, where each output that a NaN among the
+// values would reach is NaN without it, too: in a softmax of x the sum of exp(x[i] - m) is NaN
+// where an x[i] is, and every element is divided by it. One instruction a step instead of three,
+// and no mask. In a step of its own for the same reason.
+WrittenNest skip_nan(WrittenNest nest);
+
 // a % n, with n a run-time size, becomes select(a < n, a, a - n) and the like where a is proved to
 // be no further than n from the ends of [0, n): x((i + 1) % n). The same value without a division,
 // and loops are cut where the choice changes (split_choices.h).

@@ -8,10 +8,11 @@
 //          | loop stage.axis in extent: node   serial, parallel, vectorized, unrolled or tile; from
 //                                              0 up, or "in min .. +extent"; "prefetching x 2
 //                                              ahead": what step i + 2 reads of x is asked of
-//                                              memory at step i; "a.m with b.m": one loop of
-//                                              several stages, its variable a.m; "partition": to
-//                                              become an interior and edges; "n in C .. +D": inside
-//                                              is a piece of axis n, which is cut
+//                                              memory at step i; "2 ahead of y.m": what is read
+//                                              here in that step of an outer loop; "a.m with b.m":
+//                                              one loop of several stages, its variable a.m;
+//                                              "partition": to become an interior and edges; "n in
+//                                              C .. +D": inside is a piece of axis n, which is cut
 //          | branch condition: node node       the first where it holds, else the second
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children;
 //                                              "in output y": where y, an output, will have its
@@ -167,6 +168,9 @@ struct StorageLayout {
 struct Prefetch {
   std::string buffer;
   int64_t distance = 1;
+  // The variable of a loop around, of which the step is that is ahead; the loop itself when empty.
+  // Then each step asks for what it will read itself in that one (spread_prefetches).
+  std::string ahead_of = {};
 };
 
 struct Node;

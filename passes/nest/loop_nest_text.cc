@@ -62,6 +62,10 @@ std::string assignment(Combiner combiner) {
       return "min=";
     case Combiner::max:
       return "max=";
+    case Combiner::min_number:
+      return "min_number=";
+    case Combiner::max_number:
+      return "max_number=";
   }
   return "=";
 }
@@ -191,6 +195,7 @@ class Printer : public NestVisitor {
     std::string text;
     for (const Prefetch& prefetch : loop.prefetches) {
       text += fmt::format(", prefetching {} {} ahead", prefetch.buffer, prefetch.distance);
+      if (!prefetch.ahead_of.empty()) text += " of " + prefetch.ahead_of;
     }
     return text;
   }

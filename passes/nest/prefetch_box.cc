@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dsl/affine.h"
+#include "passes/index/collect_terms.h"
 #include "passes/index/index_table.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/read_indices.h"
@@ -77,10 +78,19 @@ MaybeRange range_over(const Expr& index, const Varying& variable) {
                                  : IndexRange{at(last), at(first)};
 }
 
+// min(a, b) or max(a, b), where it is known which one it is that one.
+Expr end_of_both(ExprOp op, const Expr& a, const Expr& b) {
+  const std::optional<int64_t> distance = constant_value(collect_terms(a - b));
+  if (!distance) return simplify_index(binary(op, a, b));
+  return (*distance < 0) == (op == ExprOp::min) ? a : b;
+}
+
 class PrefetchBox : public NestVisitor {
  public:
-  PrefetchBox(const LoopNest& nest, const Loop& loop, const std::string& buffer)
-      : nest_(nest), loop_(loop), buffer_(buffer) {}
+  // `stage`: whose reads; those of all when empty.
+  PrefetchBox(const LoopNest& nest, const Loop& loop, const std::string& buffer,
+              const std::string& stage)
+      : nest_(nest), loop_(loop), buffer_(buffer), stage_(stage) {}
 
   std::vector<MaybeRange> find() {
     walk(*loop_.body);
@@ -95,7 +105,7 @@ class PrefetchBox : public NestVisitor {
   }
 
   void visit_uop(const UopNode& uop) override {
-    if (uop.part == Part::init) return;
+    if (uop.part == Part::init || !(stage_.empty() || uop.stage == stage_)) return;
     const Stage& stage = nest_.stage(uop.stage);
     const std::map<std::string, Expr> point = point_of(stage, uop);
     visit(body_of(stage, uop), [&](const Expr& e) {
@@ -130,14 +140,14 @@ class PrefetchBox : public NestVisitor {
         range.reset();
         continue;
       }
-      range->first = simplify_index(min(range->first, touched[d]->first));
-      range->last = simplify_index(max(range->last, touched[d]->last));
+      range->first = end_of_both(ExprOp::min, range->first, touched[d]->first);
+      range->last = end_of_both(ExprOp::max, range->last, touched[d]->last);
     }
   }
 
   const LoopNest& nest_;
   const Loop& loop_;
-  const std::string& buffer_;
+  const std::string &buffer_, &stage_;
   std::vector<Varying> inner_;  // outermost first
   std::vector<MaybeRange> box_;
 };
@@ -162,7 +172,13 @@ bool reads_inside(const Node& tree, const std::string& buffer,
 
 std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
                                                     const std::string& buffer) {
-  return PrefetchBox(nest, loop, buffer).find();
+  return prefetch_box(nest, loop, buffer, "");
+}
+
+std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
+                                                    const std::string& buffer,
+                                                    const std::string& stage) {
+  return PrefetchBox(nest, loop, buffer, stage).find();
 }
 
 }  // namespace emulsion

@@ -25,6 +25,10 @@ struct IndexRange {
 // pieces of a loop, one of which has none at the sizes of a call, the box reaches to both.
 std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
                                                     const std::string& buffer);
+// The same of the reads of one stage.
+std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
+                                                    const std::string& buffer,
+                                                    const std::string& stage);
 
 // Whether anything that is computed in the tree reads it. (The start value of a reduction reads
 // nothing.)

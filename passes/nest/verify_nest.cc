@@ -225,22 +225,20 @@ class TreeVerifier : public NestVisitor {
   }
 
   void check_prefetch(const Loop& loop, const Prefetch& prefetch) {
-    const std::string variable = loop.variable();
+    const std::string at = fmt::format("nest {}: a prefetch at {}", nest_.name, loop.variable());
+    const std::string& buffer = prefetch.buffer;
     const bool is_in_turn = loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel;
-    EMULSION_CHECK(is_in_turn && loop.part != Part::init,
-                   "nest {}: a prefetch at {}, no loop that reads in turn", nest_.name, variable);
-    EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
-                   prefetch.distance, variable);
-    EMULSION_CHECK(reads_inside(nest_, *loop.body, prefetch.buffer),
-                   "nest {}: a prefetch at {} of {}, which nothing inside reads", nest_.name,
-                   variable, prefetch.buffer);
-    const BufferRole role = nest_.buffer(prefetch.buffer).role;
-    EMULSION_CHECK(role != BufferRole::internal || live_.count(prefetch.buffer),
-                   "nest {}: a prefetch at {} of {}, which is stored inside", nest_.name, variable,
-                   prefetch.buffer);
-    EMULSION_CHECK(role != BufferRole::output && role != BufferRole::constant,
-                   "nest {}: a prefetch at {} of the {} {}", nest_.name, variable, to_string(role),
-                   prefetch.buffer);
+    EMULSION_CHECK(is_in_turn && loop.part != Part::init, "{}, no loop that reads in turn", at);
+    EMULSION_CHECK(prefetch.distance > 0, "{}, {} ahead", at, prefetch.distance);
+    EMULSION_CHECK(prefetch.ahead_of.empty() || in_scope(prefetch.ahead_of),
+                   "{}, ahead of {}, which is not around it", at, prefetch.ahead_of);
+    EMULSION_CHECK(reads_inside(nest_, *loop.body, buffer), "{} of {}, which nothing inside reads",
+                   at, buffer);
+    const BufferRole role = nest_.buffer(buffer).role;
+    EMULSION_CHECK(role != BufferRole::internal || live_.count(buffer),
+                   "{} of {}, which is stored inside", at, buffer);
+    EMULSION_CHECK(role != BufferRole::output && role != BufferRole::constant, "{} of the {} {}",
+                   at, to_string(role), buffer);
   }
 
   void visit_alloc(const Alloc& alloc) override {

@@ -120,9 +120,10 @@ LoopNest partitioned() {
 }
 
 TEST(NestPasses, AreNamedInTheirOrder) {
-  ASSERT_EQ(nest_passes().size(), 2U);
+  ASSERT_EQ(nest_passes().size(), 3U);
   EXPECT_STREQ(nest_passes()[0].name, "partition_loops");
   EXPECT_STREQ(nest_passes()[1].name, "simplify_nest");
+  EXPECT_STREQ(nest_passes()[2].name, "spread_prefetches");
 }
 
 TEST(NestPasses, AreWhatLowerAndThePipelineRun) {

@@ -151,7 +151,7 @@ int64_t elements_in(const Box& box) {
   return elements;
 }
 
-// The addresses that the statement asks for.
+// The bytes that the statement asks for.
 void add_touched(const hi::Stmt& statement, std::map<std::string, int64_t>* variables,
                  std::set<int64_t>* touched) {
   if (const auto* loop = statement.as<hi::For>()) {
@@ -162,8 +162,8 @@ void add_touched(const hi::Stmt& statement, std::map<std::string, int64_t>* vari
     }
     return;
   }
-  const auto* call = statement.as<hi::Evaluate>()->value.as<hi::Call>();
-  touched->insert(evaluate_halide(call->args.at(1), *variables));
+  const Halide::Expr bytes = prefetched_address(*prefetch_in(statement)).second;
+  touched->insert(evaluate_halide(bytes, *variables));
 }
 
 std::set<int64_t> offsets_of(const Box& box, const Region& region) {
@@ -178,31 +178,32 @@ std::set<int64_t> offsets_of(const Box& box, const Region& region) {
 bool check_prefetch(const EmittedPair& pair, size_t item, const EmittedPoint& point) {
   const NestItem& wanted = pair.wanted[item];
   const StatementItem& found = pair.found[item];
-  const auto* condition = found.statement.as<hi::IfThenElse>();
-  const Loop& loop = *wanted.loop;
-  const std::string variable = loop.variable();
-  const int64_t step = point.nest.at(variable) + wanted.prefetch->distance;
+  const Loop &loop = *wanted.loop, &stepped = *wanted.stepped;
+  const std::string variable = stepped.variable();
   const int64_t end =
-      evaluate_index(loop.min, point.nest) + evaluate_index(loop.extent, point.nest);
-  const bool there = step < end;
-  const bool asked = evaluate_halide(condition->condition, point.halide) != 0;
-  expect(there == asked, "step {} is {}, and is {}", step, there ? "there" : "not there",
-         asked ? "asked for" : "not asked for");
+      evaluate_index(stepped.min, point.nest) + evaluate_index(stepped.extent, point.nest);
+  // Behind the last step that one is asked for again.
+  const int64_t step = std::min(point.nest.at(variable) + wanted.prefetch->distance, end - 1);
   const Region region = region_of(pair, wanted, wanted.prefetch->buffer, point);
   expect(found.full_name == region.memory, "of {}, expected {}", found.full_name, region.memory);
   // Storage of a region without elements has room for one, which nothing reads.
   const bool empty = std::any_of(region.extents.begin(), region.extents.end(),
                                  [](int64_t extent) { return extent <= 0; });
-  if (!there || empty) return false;
+  if (empty) return false;
   std::map<std::string, int64_t> then = point.nest;
   then[variable] = step;
   const StepReads reads(pair.nest, loop, wanted.prefetch->buffer, std::move(then));
   if (reads.guarded.empty) return false;
   const Box box = in_memory(reads.unguarded, region), needed = in_memory(reads.guarded, region);
   if (elements_in(box) > kMostSteps) return false;
-  std::set<int64_t> touched;
+  std::set<int64_t> bytes, touched;
   std::map<std::string, int64_t> variables = point.halide;
-  add_touched(condition->then_case, &variables, &touched);
+  add_touched(found.statement, &variables, &bytes);
+  const int64_t size = size_in_bytes(pair.nest.buffer(wanted.prefetch->buffer).dtype);
+  for (const int64_t at : bytes) {
+    expect(at % size == 0, "byte {}, which is within an element", at);
+    touched.insert(at / size);
+  }
   const std::set<int64_t> allowed = offsets_of(box, region);
   for (int64_t offset : touched) {
     expect(offset >= 0 && offset < region.elements, "offset {} of {} elements", offset,
@@ -210,7 +211,7 @@ bool check_prefetch(const EmittedPair& pair, size_t item, const EmittedPoint& po
     expect(!reads.exact || allowed.count(offset) > 0, "offset {}, which step {} does not read",
            offset, step);
   }
-  const int64_t line = kLineBytes / size_in_bytes(pair.nest.buffer(wanted.prefetch->buffer).dtype);
+  const int64_t line = kLineBytes / size;
   for (int64_t offset : offsets_of(needed, region)) {
     auto behind = touched.upper_bound(offset);
     expect(behind != touched.begin() && offset - *std::prev(behind) < line,

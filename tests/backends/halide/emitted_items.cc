@@ -84,6 +84,7 @@ class NestWalk : public NestVisitor {
       NestItem& ahead = add(ItemKind::prefetch, memory_of(prefetch.buffer));
       ahead.loop = &loop;
       ahead.prefetch = &prefetch;
+      ahead.stepped = loop_named(prefetch.ahead_of.empty() ? loop.variable() : prefetch.ahead_of);
     }
     --depth_;
     inside(*loop.body);
@@ -94,6 +95,12 @@ class NestWalk : public NestVisitor {
     }
     loops_.pop_back();
     loop_items_.pop_back();
+  }
+
+  const Loop* loop_named(const std::string& variable) const {
+    const auto found = std::find_if(loops_.rbegin(), loops_.rend(),
+                                    [&](const Loop* loop) { return loop->variable() == variable; });
+    return found == loops_.rend() ? nullptr : *found;
   }
 
   // Whether the item there is a loop of all lanes but the last of an odd number.
@@ -163,14 +170,6 @@ class NestWalk : public NestVisitor {
   std::map<std::string, std::string> in_outputs_;
 };
 
-// The call, if the statement is one address or a box of them.
-const hi::Call* prefetch_in(Stmt statement) {
-  while (const auto* loop = statement.as<hi::For>()) statement = loop->body;
-  const auto* evaluate = statement.as<hi::Evaluate>();
-  const hi::Call* call = evaluate == nullptr ? nullptr : evaluate->value.as<hi::Call>();
-  return call != nullptr && call->is_intrinsic(hi::Call::prefetch) ? call : nullptr;
-}
-
 std::string without_number(const std::string& name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string::npos || dot + 1 == name.size()) return name;
@@ -215,6 +214,9 @@ class StatementWalk {
       add(ItemKind::pointer, let->name, statement);
       return walk(let->body);
     }
+    if (const hi::Call* prefetch = prefetch_in(statement)) {
+      return add(ItemKind::prefetch, prefetched_address(*prefetch).first, statement);
+    }
     if (const auto* loop = statement.as<hi::For>()) {
       add(ItemKind::loop, loop->name, statement);
       return inside(loop->body);
@@ -250,11 +252,6 @@ class StatementWalk {
       add(ItemKind::otherwise, "", statement);
       return inside(condition.else_case);
     }
-    if (const hi::Call* prefetch = prefetch_in(condition.then_case)) {
-      const auto* pointer = prefetch->args.at(0).as<hi::Variable>();
-      if (pointer == nullptr) throw std::runtime_error("a prefetch of no pointer");
-      return add(ItemKind::prefetch, pointer->name, statement);
-    }
     guards_.push_back(condition.condition);
     walk(condition.then_case);
     guards_.pop_back();
@@ -267,6 +264,23 @@ class StatementWalk {
 };
 
 }  // namespace
+
+const hi::Call* prefetch_in(Stmt statement) {
+  while (const auto* loop = statement.as<hi::For>()) statement = loop->body;
+  const auto* evaluate = statement.as<hi::Evaluate>();
+  const hi::Call* call = evaluate == nullptr ? nullptr : evaluate->value.as<hi::Call>();
+  return call != nullptr && call->name == "llvm.prefetch.p0" ? call : nullptr;
+}
+
+std::pair<std::string, Halide::Expr> prefetched_address(const hi::Call& prefetch) {
+  const auto* address = prefetch.args.at(0).as<hi::Reinterpret>();
+  const auto* sum = address == nullptr ? nullptr : address->value.as<hi::Add>();
+  const auto* start = sum == nullptr ? nullptr : sum->a.as<hi::Reinterpret>();
+  const auto* bytes = sum == nullptr ? nullptr : sum->b.as<hi::Cast>();
+  const auto* pointer = start == nullptr ? nullptr : start->value.as<hi::Variable>();
+  if (pointer == nullptr || bytes == nullptr) throw std::runtime_error("a prefetch of no pointer");
+  return {pointer->name, bytes->value};
+}
 
 std::string to_string(const Item& item) {
   static const char* const kNames[] = {"pointer", "loop",   "prefetch", "alloc",

@@ -45,6 +45,7 @@ struct NestItem : Item {
   const Branch* branch = nullptr;
   const UopNode* uop = nullptr;
   const Prefetch* prefetch = nullptr;  // of `loop`
+  const Loop* stepped = nullptr;       // of a prefetch: the loop of which the step is that is ahead
   std::vector<const Loop*> loops;      // around it, outermost first
   std::vector<size_t> loop_items;      // their positions in the list, or kLastLane
   bool last_lane_apart = false;        // of a loop: it has a step less than the nest's
@@ -60,6 +61,11 @@ struct NestItems {
   int empty_loops = 0;       // that never have a step, with all that is in them: no statement
   int empty_prefetches = 0;  // of what has no elements: no statement
 };
+
+// The call, if a statement is one address that is asked for or a box of them.
+const Halide::Internal::Call* prefetch_in(Halide::Internal::Stmt statement);
+// The pointer that it starts from, and the bytes behind it.
+std::pair<std::string, Halide::Expr> prefetched_address(const Halide::Internal::Call& prefetch);
 
 struct StatementItem : Item {
   Halide::Internal::Stmt statement;

@@ -311,12 +311,13 @@ void add_sharing(std::vector<ScheduledCase>* cases) {
   }
 }
 
-// Prefetches of an input, a packed weight and a stage, some past the end.
+// Prefetches of an input, a packed weight and a stage, some past the end. A step of the weight is a
+// whole line, so that one step off is seen.
 void add_prefetching(std::vector<ScheduledCase>* cases) {
-  Linear l(40, 9);
+  Linear l(80, 33);
   Schedule s(l.y);
   s[l.y].split(l.n, no, ni, 8).vectorize(ni).prefetch(l.mm, no, 2).prefetch(l.b, no, 1);
-  s[l.mm].compute_at(l.y, l.m).pack(l.w, l.n, 8).reorder({l.n, l.k, l.m}).vectorize(l.n, 8);
+  s[l.mm].compute_at(l.y, l.m).pack(l.w, l.n, 16).reorder({l.n, l.k, l.m}).vectorize(l.n, 16);
   s[l.mm].prefetch(l.w, l.k, 3).prefetch(l.x, l.k, 1);
   cases->push_back({"prefetching", l.y, s});
   const Axis i("i", kBatch);
@@ -334,6 +335,15 @@ void add_prefetching(std::vector<ScheduledCase>* cases) {
   cases->push_back({"prefetching_in_parts", around, in_parts});
   in_tiles[twice].split(row, mo, mi, 64).prefetch(x, mo, 3);
   cases->push_back({"prefetching_in_tiles", twice, in_tiles});
+  // Rows that are walked over twice: the second walk asks for a vector at each of its steps.
+  const Axis c("c", 64), r("r", 64);
+  const Tensor rows = input("x", f32, {kBatch, 64});
+  const Tensor sums = compute("sums", {i}, sum(r, rows(i, r)));
+  const Tensor shares = compute("shares", {i, c}, rows(i, c) * sums(i));
+  Schedule in_shares(shares);
+  in_shares[sums].compute_at(shares, i);
+  in_shares[shares].vectorize(c, 16).prefetch(rows, i, 2);
+  cases->push_back({"prefetching_in_shares", shares, in_shares});
 }
 
 // Tails that mask only loads, or only stores, at the root and at a tile.

@@ -120,7 +120,8 @@ TEST(DeriveThreads, WhatIsComputedForARowStaysWithTheRow) {
   EXPECT_TRUE(has(sums, "y.split(i0, block, i0, 16)\ny.parallel(block)\n")) << sums;
   EXPECT_TRUE(has(sums, "y_lanes.compute_at(y, i0)\n")) << sums;
   const std::string group = derived(softmax(x, -1, "y"), kTwo);
-  EXPECT_TRUE(has(group, "y.split(i0, block, i0, 16)\ny.parallel(block)\n")) << group;
+  EXPECT_TRUE(has(group, "y.split(i0, block, i0, 16)\ny.prefetch(x, i0, 1)\ny.parallel(block)\n"))
+      << group;
   EXPECT_TRUE(has(group, "y_exp.compute_at(y, i0)\n")) << group;
 }
 

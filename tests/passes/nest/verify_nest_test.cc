@@ -256,7 +256,7 @@ TEST(VerifyNest, RefusesPrefetchesThatMeanNothing) {
   EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "k", {"b", 1})),
                         "which nothing inside reads");
   EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "k", {"x", 0})),
-                        "a prefetch 0 ahead at mm.k");
+                        "a prefetch at mm.k, 0 ahead");
   EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "m", {"x", 1})),
                         "no loop that reads in turn");
 }

@@ -1,0 +1,118 @@
+// The code of rows that are walked over several times, as of a softmax: what asks memory for the
+// next rows, and what skips NaN. The kernels run on data with NaN, infinities and no rows.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "backends/halide/compile_aot.h"
+#include "backends/halide/jit.h"
+#include "bazel/testing/needs.h"
+#include "dsl/operators.h"
+#include "dsl/target.h"
+#include "passes/pipeline.h"
+#include "tests/test_folder.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int64_t kColumns = 160;
+constexpr const char* kLevels[] = {"x86-64-v2,cores=1", "x86-64-v3,cores=1", "x86-64-v4,cores=1"};
+
+LoopNest softmax_of_rows(const Target& target) {
+  const Tensor x = input("x", f32, {Extent::size("R"), kColumns});
+  return run_pipeline(Graph(softmax(x, -1, "y")), target).nest;
+}
+
+class RowCode : public TestFolder {
+ protected:
+  std::string assembly(const LoopNest& nest, const Target& target) const {
+    write_code({nest}, "kernel", {target}, folder_.string());
+    std::ifstream file(folder_ / "kernel.s");
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+};
+
+int64_t count(const std::string& code, const char* pattern) {
+  const std::regex found(pattern);
+  return std::distance(std::sregex_iterator(code.begin(), code.end(), found), {});
+}
+
+// prefetchnta would keep the rows out of the second cache, and what is read again comes from
+// memory.
+TEST_F(RowCode, TheNextRowsAreAskedForIntoEveryCache) {
+  for (const char* level : kLevels) {
+    const Target target = Target::parse(level);
+    const std::string code = assembly(softmax_of_rows(target), target);
+    EXPECT_GT(count(code, "prefetcht0"), 0) << level;
+    EXPECT_EQ(count(code, "prefetch(nta|t1|t2|w)"), 0) << level;
+  }
+}
+
+TEST_F(RowCode, NoStepOfAMaximumAsksForNan) {
+  for (const char* level : kLevels) {
+    const Target target = Target::parse(level);
+    const std::string code = assembly(softmax_of_rows(target), target);
+    EXPECT_GT(count(code, "maxps"), 0) << level;
+    EXPECT_EQ(count(code, "cmp(un)?ord[ps]s"), 0) << level;
+  }
+}
+
+// What is looked for above is there where a maximum is an output, too.
+TEST_F(RowCode, StepsOfAMaximumThatIsAnOutputAskForNan) {
+  const Tensor x = input("x", f32, {Extent::size("R"), kColumns});
+  for (const char* level : kLevels) {
+    const Target target = Target::parse(level);
+    const LoopNest nest = run_pipeline(Graph(reduce_max(x, {1}, false, "y")), target).nest;
+    EXPECT_GT(count(assembly(nest, target), "cmp(un)?ord[ps]s"), 0) << level;
+  }
+}
+
+void expect_softmax(const std::vector<float>& x, const std::vector<float>& y, int64_t row) {
+  const float* in = x.data() + row * kColumns;
+  double most = -INFINITY, total = 0;
+  bool has_nan = false;
+  for (int64_t c = 0; c < kColumns; ++c) {
+    has_nan = has_nan || std::isnan(in[c]);
+    most = std::fmax(most, in[c]);
+  }
+  for (int64_t c = 0; c < kColumns; ++c) total += std::exp(in[c] - most);
+  for (int64_t c = 0; c < kColumns; ++c) {
+    const float found = y[static_cast<size_t>(row * kColumns + c)];
+    const double expected = has_nan ? NAN : std::exp(in[c] - most) / total;
+    const bool is_right =
+        std::isnan(expected) ? std::isnan(found) : std::abs(found - expected) <= 1e-6 * expected;
+    ASSERT_TRUE(is_right) << row << ", " << c << ": " << found << ", expected " << expected;
+  }
+}
+
+TEST(RowValues, OfNanAndInfinities) {
+  for (const char* level : kLevels) {
+    const Target target = Target::parse(level);
+    SKIP_UNLESS_IT_RUNS(target);
+    const JitKernel kernel(softmax_of_rows(target), target);
+    for (const int64_t rows : {0, 1, 2, 7, 64, 65}) {
+      std::vector<float> x(static_cast<size_t>(rows * kColumns)), y(x.size(), -1.0F);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 101) * 0.1F;
+      const float odd[] = {NAN, INFINITY, -INFINITY, -NAN};
+      for (int64_t row = 0; row < rows; row += 3) {
+        x[static_cast<size_t>(row * kColumns + row * 13 % kColumns)] = odd[row % 4];
+      }
+      kernel.run(
+          {{"x", {f32, {rows, kColumns}, x.data()}}, {"y", {f32, {rows, kColumns}, y.data()}}});
+      for (int64_t row = 0; row < rows; ++row) expect_softmax(x, y, row);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
