@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "dsl/operators.h"
 #include "passes/lower/lower.h"
@@ -152,6 +155,88 @@ TEST(SkipNan, NotWhereRowsAreAddedUp) {
   const Tensor columns = compute("y", {j}, sum(s, part(s, j)));
   EXPECT_FALSE(skips_nan(columns));
   EXPECT_TRUE(skips_nan(compute("y", {j}, sum(s, divided(total, "weights")(s, j)))));
+}
+
+// Graphs of a few steps, each of one or two of those before it.
+class RandomSteps {
+ public:
+  explicit RandomSteps(uint32_t seed) : random_(seed) {}
+
+  Graph graph() {
+    matrices_ = {input("x", f32, {2, 3})};
+    vectors_.clear();
+    const int steps = 3 + below(5);
+    for (int step = 0; step < steps; ++step) add("t" + std::to_string(step), step == 0);
+    return Graph(last_);
+  }
+
+ private:
+  int below(int count) { return static_cast<int>(random_() % static_cast<uint32_t>(count)); }
+  // Rather a late one.
+  const Tensor& one_of(const std::vector<Tensor>& all) {
+    const int count = static_cast<int>(all.size());
+    return all[static_cast<size_t>(std::max(below(count), below(count)))];
+  }
+  Expr index(const Axis& axis, int extent) {
+    return below(8) == 0 ? Expr(extent - 1) - axis : Expr(axis);
+  }
+  Expr element(const Axis& row, const Axis& column) {
+    const bool of_row = !vectors_.empty() && below(2) == 0;
+    return of_row ? one_of(vectors_)(index(row, 2)) : one_of(matrices_)(index(row, 2), column);
+  }
+
+  Expr value(const Axis& row, const Axis& column) {
+    const Expr a = element(row, column), b = element(row, column);
+    switch (below(9)) {
+      case 0:
+        return exp(a - b);
+      case 1:
+        return a / b;
+      case 2:
+        return select(a < b, a, b);
+      case 3:
+        return max(a, b);
+      case 4:
+        return pow(a * a, b);
+      case 5:
+        return exp(-abs(a)) * b;
+      case 6:
+        return cast(f32, a > b) + b;
+      default:
+        return a - b;
+    }
+  }
+
+  void add(const std::string& name, bool is_extremum) {
+    const Axis row("row", 2), column("column", 3), along("along", 3);
+    const int kind = is_extremum ? below(2) : below(7);
+    if (kind > 3) {
+      matrices_.push_back(compute(name, {row, column}, value(row, column)));
+      last_ = matrices_.back();
+      return;
+    }
+    const Expr combined = below(3) == 0 ? value(row, along) : one_of(matrices_)(row, along);
+    const Expr reduction = kind == 0   ? reduce_max(along, combined)
+                           : kind == 1 ? reduce_min(along, combined)
+                                       : sum(along, combined);
+    vectors_.push_back(compute(name, {row}, reduction));
+    last_ = vectors_.back();
+  }
+
+  std::mt19937 random_;
+  std::vector<Tensor> matrices_, vectors_;
+  Tensor last_ = input("x", f32, {2, 3});
+};
+
+TEST(SkipNan, RandomGraphsAreTheSameWithNan) {
+  constexpr int kGraphs = 300, kLeast = 20;
+  RandomSteps steps(20261130);
+  int skipped = 0;
+  for (int number = 0; number < kGraphs && !HasFailure(); ++number) {
+    SCOPED_TRACE(number);
+    skipped += skips_nan(steps.graph()) ? 1 : 0;
+  }
+  EXPECT_GE(skipped, kLeast);
 }
 
 }  // namespace
