@@ -9,21 +9,6 @@ namespace {
 
 namespace hi = Halide::Internal;
 
-// Asks memory for the cache line at so many bytes. LLVM's own intrinsic, which Halide declares for
-// its prefetch: that one asks for what is written, and used only once (prefetchnta), so that x86
-// keeps it out of the second cache and what is read again comes from memory.
-Halide::Expr asked(const std::string& memory, const Halide::Expr& bytes) {
-  constexpr int kRead = 0, kNear = 3, kData = 1;
-  const Halide::Type address = Halide::UInt(64);
-  const Halide::Expr start =
-      Halide::reinterpret(address, hi::Variable::make(Halide::Handle(), memory));
-  return hi::Call::make(
-      Halide::Int(32), "llvm.prefetch.p0",
-      {Halide::reinterpret(Halide::Handle(), start + Halide::cast(address, bytes)), kRead, kNear,
-       kData},
-      hi::Call::Extern);
-}
-
 // Asks memory for a box, one cache line at a time.
 hi::Stmt touch(const Place& place, const std::vector<Halide::Expr>& mins,
                const std::vector<Halide::Expr>& extents, const std::string& name) {
@@ -39,7 +24,10 @@ hi::Stmt touch(const Place& place, const std::vector<Halide::Expr>& mins,
     const Halide::Expr variable = hi::Variable::make(Halide::Int(32), loops.back().first);
     offset += variable * step * place.strides[d];
   }
-  hi::Stmt result = hi::Evaluate::make(asked(place.memory, hi::simplify(offset) * type.bytes()));
+  hi::Stmt result = hi::Evaluate::make(hi::Call::make(
+      type, hi::Call::prefetch,
+      {hi::Variable::make(Halide::Handle(), place.memory), hi::simplify(offset), 1, 1},
+      hi::Call::Intrinsic));
   for (size_t i = loops.size(); i-- > 0;) {
     result = hi::For::make(loops[i].first, 0, loops[i].second, hi::ForType::Serial,
                            Halide::Partition::Auto, Halide::DeviceAPI::None, result);
@@ -47,7 +35,24 @@ hi::Stmt touch(const Place& place, const std::vector<Halide::Expr>& mins,
   return result;
 }
 
+class NearPrefetches : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::Call* op) override {
+    if (!op->is_intrinsic(hi::Call::prefetch)) return hi::IRMutator::visit(op);
+    constexpr int kRead = 0, kNear = 3, kData = 1;
+    const Halide::Type address = Halide::UInt(64);
+    const Halide::Expr bytes = Halide::cast(address, op->args[1]) * op->type.bytes();
+    const Halide::Expr start = Halide::reinterpret(address, op->args[0]) + bytes;
+    return hi::Call::make(Halide::Int(32), "llvm.prefetch.p0",
+                          {Halide::reinterpret(Halide::Handle(), start), kRead, kNear, kData},
+                          hi::Call::Extern);
+  }
+};
+
 }  // namespace
+
+hi::Stmt near_prefetches(const hi::Stmt& statement) { return NearPrefetches().mutate(statement); }
 
 hi::Stmt emit_prefetch(const LoopNest& nest, const Loop& loop, const Prefetch& prefetch,
                        const Halide::Expr& end, const EmitScope& scope) {

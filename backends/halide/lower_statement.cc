@@ -11,6 +11,7 @@
 
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
+#include "backends/halide/emit_prefetch.h"
 #include "backends/halide/emit_places.h"
 #include "backends/halide/even_bytes.h"
 #include "backends/halide/interleavings.h"
@@ -411,8 +412,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target,
   s = double_bytes_in_pairs(s);
   if (!target.has_feature(Halide::Target::AVX512_Skylake)) s = nan_bits(s);
   s = hi::find_intrinsics(NamesInFront().mutate(s));
-  s = hi::hoist_prefetches(s);
-  return s;
+  return near_prefetches(hi::hoist_prefetches(s));
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ int64_t elements_in(const Box& box) {
   return elements;
 }
 
-// The bytes that the statement asks for.
+// The addresses that the statement asks for.
 void add_touched(const hi::Stmt& statement, std::map<std::string, int64_t>* variables,
                  std::set<int64_t>* touched) {
   if (const auto* loop = statement.as<hi::For>()) {
@@ -162,8 +162,7 @@ void add_touched(const hi::Stmt& statement, std::map<std::string, int64_t>* vari
     }
     return;
   }
-  const Halide::Expr bytes = prefetched_address(*prefetch_in(statement)).second;
-  touched->insert(evaluate_halide(bytes, *variables));
+  touched->insert(evaluate_halide(prefetch_in(statement)->args.at(1), *variables));
 }
 
 std::set<int64_t> offsets_of(const Box& box, const Region& region) {
@@ -196,14 +195,9 @@ bool check_prefetch(const EmittedPair& pair, size_t item, const EmittedPoint& po
   if (reads.guarded.empty) return false;
   const Box box = in_memory(reads.unguarded, region), needed = in_memory(reads.guarded, region);
   if (elements_in(box) > kMostSteps) return false;
-  std::set<int64_t> bytes, touched;
+  std::set<int64_t> touched;
   std::map<std::string, int64_t> variables = point.halide;
-  add_touched(found.statement, &variables, &bytes);
-  const int64_t size = size_in_bytes(pair.nest.buffer(wanted.prefetch->buffer).dtype);
-  for (const int64_t at : bytes) {
-    expect(at % size == 0, "byte {}, which is within an element", at);
-    touched.insert(at / size);
-  }
+  add_touched(found.statement, &variables, &touched);
   const std::set<int64_t> allowed = offsets_of(box, region);
   for (int64_t offset : touched) {
     expect(offset >= 0 && offset < region.elements, "offset {} of {} elements", offset,
@@ -211,7 +205,7 @@ bool check_prefetch(const EmittedPair& pair, size_t item, const EmittedPoint& po
     expect(!reads.exact || allowed.count(offset) > 0, "offset {}, which step {} does not read",
            offset, step);
   }
-  const int64_t line = kLineBytes / size;
+  const int64_t line = kLineBytes / size_in_bytes(pair.nest.buffer(wanted.prefetch->buffer).dtype);
   for (int64_t offset : offsets_of(needed, region)) {
     auto behind = touched.upper_bound(offset);
     expect(behind != touched.begin() && offset - *std::prev(behind) < line,

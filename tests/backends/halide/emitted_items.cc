@@ -215,7 +215,9 @@ class StatementWalk {
       return walk(let->body);
     }
     if (const hi::Call* prefetch = prefetch_in(statement)) {
-      return add(ItemKind::prefetch, prefetched_address(*prefetch).first, statement);
+      const auto* pointer = prefetch->args.at(0).as<hi::Variable>();
+      if (pointer == nullptr) throw std::runtime_error("a prefetch of no pointer");
+      return add(ItemKind::prefetch, pointer->name, statement);
     }
     if (const auto* loop = statement.as<hi::For>()) {
       add(ItemKind::loop, loop->name, statement);
@@ -269,17 +271,7 @@ const hi::Call* prefetch_in(Stmt statement) {
   while (const auto* loop = statement.as<hi::For>()) statement = loop->body;
   const auto* evaluate = statement.as<hi::Evaluate>();
   const hi::Call* call = evaluate == nullptr ? nullptr : evaluate->value.as<hi::Call>();
-  return call != nullptr && call->name == "llvm.prefetch.p0" ? call : nullptr;
-}
-
-std::pair<std::string, Halide::Expr> prefetched_address(const hi::Call& prefetch) {
-  const auto* address = prefetch.args.at(0).as<hi::Reinterpret>();
-  const auto* sum = address == nullptr ? nullptr : address->value.as<hi::Add>();
-  const auto* start = sum == nullptr ? nullptr : sum->a.as<hi::Reinterpret>();
-  const auto* bytes = sum == nullptr ? nullptr : sum->b.as<hi::Cast>();
-  const auto* pointer = start == nullptr ? nullptr : start->value.as<hi::Variable>();
-  if (pointer == nullptr || bytes == nullptr) throw std::runtime_error("a prefetch of no pointer");
-  return {pointer->name, bytes->value};
+  return call != nullptr && call->is_intrinsic(hi::Call::prefetch) ? call : nullptr;
 }
 
 std::string to_string(const Item& item) {

@@ -64,8 +64,6 @@ struct NestItems {
 
 // The call, if a statement is one address that is asked for or a box of them.
 const Halide::Internal::Call* prefetch_in(Halide::Internal::Stmt statement);
-// The pointer that it starts from, and the bytes behind it.
-std::pair<std::string, Halide::Expr> prefetched_address(const Halide::Internal::Call& prefetch);
 
 struct StatementItem : Item {
   Halide::Internal::Stmt statement;

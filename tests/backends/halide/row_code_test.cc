@@ -16,7 +16,9 @@
 #include "backends/halide/jit.h"
 #include "bazel/testing/needs.h"
 #include "dsl/operators.h"
+#include "dsl/schedule.h"
 #include "dsl/target.h"
+#include "passes/lower/lower.h"
 #include "passes/pipeline.h"
 #include "tests/test_folder.h"
 
@@ -112,6 +114,23 @@ TEST(RowValues, OfNanAndInfinities) {
       for (int64_t row = 0; row < rows; ++row) expect_softmax(x, y, row);
     }
   }
+}
+
+// Halide moves what a loop does not change to the front of it, but not past the memory that it is
+// of.
+TEST(RowValues, OfRowsThatArePrefetchedFromStorageInALoop) {
+  const Axis i("i", 33), j("j", 15);
+  const Tensor x = input("x", f32, {33, 15});
+  const Tensor part = compute("part", {i, j}, abs(x(i, j)));
+  const Tensor y = compute("y", {i, j}, part(i, j) - x(i, j));
+  Schedule schedule(y);
+  schedule[part].compute_at(y, i);
+  schedule[y].prefetch(part, j, 1).vectorize(j, 8);
+  const JitKernel kernel(lower(schedule.graph(), schedule));
+  std::vector<float> in(33 * 15), out(in.size());
+  for (size_t k = 0; k < in.size(); ++k) in[k] = static_cast<float>(k % 7) - 3;
+  kernel.run({{"x", {f32, {33, 15}, in.data()}}, {"y", {f32, {33, 15}, out.data()}}});
+  for (size_t k = 0; k < in.size(); ++k) EXPECT_EQ(out[k], std::abs(in[k]) - in[k]) << k;
 }
 
 }  // namespace
