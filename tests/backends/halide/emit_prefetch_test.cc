@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,27 @@ TEST(CheckEmitted, NoticesAMissingPrefetch) {
   EXPECT_THAT(difference_after(nest_of_case("prefetching"),
                                with_prefetches([](auto* all) { all->pop_back(); })),
               HasSubstr("the statement \"prefetch"));
+}
+
+// The text of what asks for element 5 behind pointer p.
+std::string asked_for(const Halide::Type& type) {
+  const Halide::Expr pointer = Halide::Internal::Variable::make(Halide::Handle(), "p");
+  const Halide::Internal::Stmt near = near_prefetches(Halide::Internal::Evaluate::make(
+      Halide::Internal::Call::make(type, Halide::Internal::Call::prefetch, {pointer, 5, 1, 1},
+                                   Halide::Internal::Call::Intrinsic)));
+  std::ostringstream text;
+  text << Halide::Internal::simplify(near);
+  return text.str();
+}
+
+TEST(NearPrefetches, AreOfBytesAndOfReadsIntoEveryCache) {
+  EXPECT_THAT(asked_for(Halide::UInt(8)), HasSubstr("reinterpret<uint64>((void *)p) + (uint64)5"));
+  EXPECT_THAT(asked_for(Halide::Float(32)),
+              HasSubstr("reinterpret<uint64>((void *)p) + (uint64)20"));
+  EXPECT_THAT(asked_for(Halide::Float(64)),
+              HasSubstr("reinterpret<uint64>((void *)p) + (uint64)40"));
+  EXPECT_THAT(asked_for(Halide::Float(32)), HasSubstr("llvm.prefetch.p0("));
+  EXPECT_THAT(asked_for(Halide::Float(32)), HasSubstr(", 0, 3, 1)"));
 }
 
 }  // namespace
