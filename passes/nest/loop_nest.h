@@ -29,7 +29,8 @@
 //          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
 //                                              the kernel; "atomic (op)=" is an update whose
-//                                              reduction loops may be vectorized or parallel
+//                                              reduction loops may be vectorized or parallel;
+//                                              "max_number=" leaves NaN out, "max=" keeps it
 //          | store   stage[point] = expr       a pure value that goes to an output argument; or a
 //                                              copy from the scratchpad to a stage on the heap
 //
