@@ -11,8 +11,8 @@
 
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
-#include "backends/halide/emit_prefetch.h"
 #include "backends/halide/emit_places.h"
+#include "backends/halide/emit_prefetch.h"
 #include "backends/halide/even_bytes.h"
 #include "backends/halide/interleavings.h"
 #include "backends/halide/llvm_options.h"
