@@ -265,7 +265,9 @@ class Scatterer {
         for_each_point(op.reduction_axes, [&] { back(op.body, share); });
         break;
       case Combiner::min:
-      case Combiner::max: {
+      case Combiner::max:
+      case Combiner::min_number:
+      case Combiner::max_number: {
         double ties = 0;
         for_each_point(op.reduction_axes, [&] { ties += truth(value_of(op.body) == result); });
         for_each_point(op.reduction_axes, [&] {
