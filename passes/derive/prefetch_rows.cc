@@ -62,13 +62,9 @@ class InputRows {
 // Whether several operations walk over a row, and one of them computes for long. Loops that do
 // little but load and store follow one another as the processor expects.
 bool computes_along_rows(const RowGroup& group) {
-  const auto walks = [](const RowGroup::Member& member) {
-    return sums_of(*member.op) != nullptr || !is_one_in_a_row(result_of(*member.op), member.axes);
-  };
-  return group.members.size() > 1 && std::any_of(group.members.begin(), group.members.end(),
-                                                 [&](const RowGroup::Member& member) {
-                                                   return takes_series(*member.op) && walks(member);
-                                                 });
+  return group.members.size() > 1 &&
+         std::any_of(group.members.begin(), group.members.end(),
+                     [](const RowGroup::Member& member) { return takes_series(*member.op); });
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Readers readers_in(const WrittenNest& nest) {
   return readers;
 }
 
-// Whether the operation is NaN where one of its arguments, all of them floats, is.
+// Whether the operation is NaN where one of its arguments is.
 bool spreads_nan(const Expr& e) {
   switch (e->op) {
     case ExprOp::neg:
@@ -49,9 +49,8 @@ bool spreads_nan(const Expr& e) {
     case ExprOp::div:
     case ExprOp::min:
     case ExprOp::max:
-      return is_float(e->dtype);
     case ExprOp::cast:
-      return is_float(e->dtype) && is_float(e->args[0]->dtype);
+      return is_float(e->dtype);
     default:
       return false;
   }

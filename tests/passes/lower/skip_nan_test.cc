@@ -157,6 +157,15 @@ TEST(SkipNan, NotWhereRowsAreAddedUp) {
   EXPECT_TRUE(skips_nan(compute("y", {j}, sum(s, divided(total, "weights")(s, j)))));
 }
 
+// What a nest combines there: of NaN and a number the number.
+TEST(SkipNan, CombinesByComparisons) {
+  const Expr a = x(0, 0), b = z(0, 0);
+  EXPECT_TRUE(equal(combine(Combiner::max_number, a, b), select(a < b, b, a)));
+  EXPECT_TRUE(equal(combine(Combiner::min_number, a, b), select(b < a, b, a)));
+  EXPECT_TRUE(equal(identity_of(Combiner::max_number, f32), identity_of(Combiner::max, f32)));
+  EXPECT_TRUE(equal(identity_of(Combiner::min_number, f32), identity_of(Combiner::min, f32)));
+}
+
 // Graphs of a few steps, each of one or two of those before it.
 class RandomSteps {
  public:

@@ -72,9 +72,11 @@ TEST(SpreadPrefetches, RatherTheOneThatComputesASeries) {
   EXPECT_EQ(spread(rows.schedule), Lines{"for s.i in 1, prefetching x 1 ahead of y.i"});
   rows.schedule[rows.sums].split(r, ro, ri, 16).unroll(ri);
   EXPECT_EQ(spread(rows.schedule), Lines{"for s.ro in 6, prefetching x 1 ahead of y.i"});
-  // Of what it reads: not a series of the sum.
-  const Rows of_sum(x(i, r), [](const Expr& sum) { return x(i, c) * exp(sum * 0.01f); });
-  EXPECT_EQ(spread(of_sum.schedule), Lines{"for y.co in 6, prefetching x 1 ahead of y.i"});
+  // Of what it reads: not a series of something else.
+  const Tensor z = input("z", f32, {6});
+  Rows of_other(x(i, r) * exp(z(i) * 0.1f), [](const Expr& sum) { return x(i, c) * sum; });
+  of_other.schedule[of_other.sums].split(r, ro, ri, 16).unroll(ri);
+  EXPECT_EQ(spread(of_other.schedule), Lines{"for y.co in 6, prefetching x 1 ahead of y.i"});
 }
 
 TEST(SpreadPrefetches, EachPieceOfALoop) {
