@@ -11,6 +11,7 @@
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/inline_reads.h"
+#include "passes/nest/costly_part.h"
 
 namespace emulsion {
 namespace {
@@ -101,11 +102,7 @@ const Op* sums_of(const Op& op) {
 int64_t series_in(const Op& op) {
   int64_t count = 0;
   if (op.body.defined()) {
-    visit(op.body, [&](const Expr& e) {
-      const bool is_series = e->op == ExprOp::exp || e->op == ExprOp::log ||
-                             e->op == ExprOp::tanh || e->op == ExprOp::erf || e->op == ExprOp::pow;
-      count += is_series ? 1 : 0;
-    });
+    visit(op.body, [&](const Expr& e) { count += is_series(e->op) ? 1 : 0; });
   }
   for (const OpPtr& member : op.members) count += series_in(*member);
   return count;

@@ -8,18 +8,8 @@ namespace emulsion {
 namespace {
 
 bool takes_long(const Expr& e) {
-  switch (e->op) {
-    case ExprOp::div:
-    case ExprOp::exp:
-    case ExprOp::log:
-    case ExprOp::sqrt:
-    case ExprOp::tanh:
-    case ExprOp::erf:
-    case ExprOp::pow:
-      return is_float(e.dtype());
-    default:
-      return false;
-  }
+  const bool is_costly = e->op == ExprOp::div || e->op == ExprOp::sqrt || is_series(e->op);
+  return is_costly && is_float(e.dtype());
 }
 
 struct Facts {
@@ -43,6 +33,11 @@ size_t always_computed(const Expr& e) {
 }
 
 }  // namespace
+
+bool is_series(ExprOp op) {
+  return op == ExprOp::exp || op == ExprOp::log || op == ExprOp::tanh || op == ExprOp::erf ||
+         op == ExprOp::pow;
+}
 
 Expr costly_part(const Expr& root, const std::string& axis) {
   std::unordered_map<const ExprNode*, Facts> facts;

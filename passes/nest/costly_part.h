@@ -7,6 +7,9 @@
 
 namespace emulsion {
 
+// exp, log, tanh, erf, pow: each a series of many instructions.
+bool is_series(ExprOp op);
+
 // What of an expression takes long and depends on one axis alone, so that it may be computed once
 // for each step of it (StageSchedule::precompute): the first such part, as large as it can be. It
 // is of a float type, has a division, a square root or a series in it, and is computed whatever the

@@ -13,6 +13,7 @@
 #include "passes/index/collect_terms.h"
 #include "passes/index/index_table.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/costly_part.h"
 #include "passes/nest/prefetch_box.h"
 #include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
@@ -40,11 +41,7 @@ bool is_read_by(const LoopNest& nest, const UopNode& uop, const std::string& buf
 // Whether it computes for long: an exponential and the like of what it reads.
 bool takes_series_of(const Expr& body, const std::string& buffer) {
   bool found = false;
-  visit(body, [&](const Expr& e) {
-    const bool is_series = e->op == ExprOp::exp || e->op == ExprOp::log || e->op == ExprOp::tanh ||
-                           e->op == ExprOp::erf || e->op == ExprOp::pow;
-    found = found || (is_series && reads(e, buffer));
-  });
+  visit(body, [&](const Expr& e) { found = found || (is_series(e->op) && reads(e, buffer)); });
   return found;
 }
 

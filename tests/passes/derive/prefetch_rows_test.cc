@@ -13,7 +13,7 @@
 namespace emulsion {
 namespace {
 
-// One element of 1 KiB of cache is few, so that small graphs are large.
+// A target whose caches are so small that small graphs do not fit.
 Target target_of(const char* text) {
   Target target = Target::parse(text);
   target.l1_bytes = 512;
