@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -200,17 +199,14 @@ class BodyChecker {
   Expr with_clamps(const Expr& e) {
     const auto known = clamped_.find(&e.node());
     if (known != clamped_.end()) return known->second;
-    auto made = std::make_shared<ExprNode>(e.node());
-    bool same = true;
-    for (size_t i = 0; i < made->args.size(); ++i) {
-      Expr& arg = made->args[i];
-      arg = with_clamps(arg);
+    std::vector<Expr> args;
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      args.push_back(with_clamps(e->args[i]));
       const auto needed = clamps_.find({&e.node(), i});
-      if (needed != clamps_.end()) arg = clamped(arg, e->tensor->shape[i], needed->second);
-      same = same && arg.same_as(e->args[i]);
+      if (needed == clamps_.end()) continue;
+      args.back() = clamped(args.back(), e->tensor->shape[i], needed->second);
     }
-    const Expr result = same ? e : Expr(std::shared_ptr<const ExprNode>(std::move(made)));
-    return clamped_.emplace(&e.node(), result).first->second;
+    return clamped_.emplace(&e.node(), with_args(e, std::move(args))).first->second;
   }
 
   bool is_inside_unless_empty(const Expr& read, size_t axis, size_t branch) {

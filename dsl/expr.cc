@@ -278,6 +278,14 @@ Expr binary(ExprOp op, Expr a, Expr b) {
   return Expr(make_node(op, result, {std::move(a), std::move(b)}));
 }
 
+Expr with_args(const Expr& e, std::vector<Expr> args) {
+  const auto same = [](const Expr& a, const Expr& b) { return a.same_as(b); };
+  if (std::equal(args.begin(), args.end(), e->args.begin(), e->args.end(), same)) return e;
+  auto node = std::make_shared<ExprNode>(e.node());
+  node->args = std::move(args);
+  return Expr(std::move(node));
+}
+
 Expr cast(DType to, Expr a) {
   require_defined("cast", 2, a);
   require_computable("cast", 2, a.dtype());

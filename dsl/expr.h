@@ -175,6 +175,9 @@ Expr unary(ExprOp op, Expr a);             // not for cast
 Expr binary(ExprOp op, Expr a, Expr b);
 Expr cast(DType to, Expr a);
 Expr select(Expr condition, Expr if_true, Expr if_false);
+// The same operation of other arguments, unchecked; `e` itself where they are the nodes that it
+// has.
+Expr with_args(const Expr& e, std::vector<Expr> args);
 // A bool of C++ is known before the kernel is made: H == 4 of two extents is one, though a
 // condition of the kernel is meant, Expr(H) == 4. For a bool that is meant: Expr(flag), or C++'s
 // ?:.

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -20,17 +19,8 @@ Expr transform(const Expr& root, const std::function<Expr(const Expr&)>& rewrite
     auto found = done.find(&e.node());
     if (found != done.end()) return found->second;
     std::vector<Expr> args;
-    bool changed = false;
-    for (const Expr& arg : e->args) {
-      args.push_back(go(arg));
-      changed = changed || !args.back().same_as(arg);
-    }
-    Expr result = e;
-    if (changed) {
-      auto node = std::make_shared<ExprNode>(e.node());
-      node->args = std::move(args);
-      result = Expr(std::shared_ptr<const ExprNode>(std::move(node)));
-    }
+    for (const Expr& arg : e->args) args.push_back(go(arg));
+    Expr result = with_args(e, std::move(args));
     Expr replaced = rewrite(result);
     if (replaced.defined()) result = std::move(replaced);
     done[&e.node()] = result;

@@ -144,15 +144,8 @@ class Lifter {
  private:
   Expr lift_args(const Expr& e, const std::vector<Axis>& scope) {
     std::vector<Expr> args;
-    bool changed = false;
-    for (const Expr& arg : e->args) {
-      args.push_back(lift(arg, scope));
-      changed = changed || !args.back().same_as(arg);
-    }
-    if (!changed) return e;
-    auto node = std::make_shared<ExprNode>(e.node());
-    node->args = std::move(args);
-    return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+    for (const Expr& arg : e->args) args.push_back(lift(arg, scope));
+    return with_args(e, std::move(args));
   }
 
   Expr lift_reduce(const Expr& e, const std::vector<Axis>& scope) {

@@ -1,7 +1,6 @@
 #include "passes/index/collect_terms.h"
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -27,6 +26,7 @@ struct LinearSum {
 bool is_number(const Expr& expr) { return expr->op == ExprOp::constant; }
 
 void collect(const Expr& expr, int64_t factor, LinearSum* sum);
+Expr with_simple_args(const Expr& expr);
 
 LinearSum linear_sum(const Expr& expr) {
   LinearSum sum;
@@ -149,15 +149,13 @@ void collect(const Expr& expr, int64_t factor, LinearSum* sum) {
       break;
   }
   // Anything else is a term by itself, its arguments simplified.
-  bool changed = false;
-  auto node = std::make_shared<ExprNode>(expr.node());
-  for (Expr& arg : node->args) {
-    Expr simpler = collect_terms(arg);
-    changed = changed || !simpler.same_as(arg);
-    arg = simpler;
-  }
-  if (!changed) return sum->add_term(expr, factor);
-  sum->add_term(Expr(std::shared_ptr<const ExprNode>(std::move(node))), factor);
+  sum->add_term(with_simple_args(expr), factor);
+}
+
+Expr with_simple_args(const Expr& expr) {
+  std::vector<Expr> args;
+  for (const Expr& arg : expr->args) args.push_back(collect_terms(arg));
+  return with_args(expr, std::move(args));
 }
 
 }  // namespace
@@ -167,9 +165,7 @@ Expr collect_terms(const Expr& expr) {
     return expr;
   }
   if (expr.dtype() == DType::i32) return to_expr(linear_sum(expr));
-  auto node = std::make_shared<ExprNode>(expr.node());
-  for (Expr& arg : node->args) arg = collect_terms(arg);
-  return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+  return with_simple_args(expr);
 }
 
 }  // namespace emulsion

@@ -46,22 +46,14 @@ class Narrower {
       if (const auto holds = truth_of(e->args[0])) return narrow(e->args[*holds ? 1 : 2]);
     }
     std::vector<Expr> args;
-    bool same = true;
     for (size_t i = 0; i < e->args.size(); ++i) {
       const Expr& arg = e->args[i];
       const bool is_condition = e->op == ExprOp::select && i == 0;
       args.push_back(e->op == ExprOp::read ? index_of(e.node(), i)
                      : is_condition        ? without_known(arg)
                                            : narrow(arg));
-      same = same && args.back().same_as(arg);
     }
-    return same ? e : with_args(e, std::move(args));
-  }
-
-  static Expr with_args(const Expr& e, std::vector<Expr> args) {
-    auto node = std::make_shared<ExprNode>(e.node());
-    node->args = std::move(args);
-    return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+    return with_args(e, std::move(args));
   }
 
   // Of a && b, where a holds, b.
@@ -72,8 +64,7 @@ class Narrower {
     const Expr &a = condition->args[0], &b = condition->args[1];
     if (truth_of(a) == both) return without_known(b);
     if (truth_of(b) == both) return without_known(a);
-    const Expr x = without_known(a), y = without_known(b);
-    return x.same_as(a) && y.same_as(b) ? condition : with_args(condition, {x, y});
+    return with_args(condition, {without_known(a), without_known(b)});
   }
 
   // Index `d` of a read.
@@ -118,12 +109,10 @@ class Narrower {
         break;
     }
     std::vector<Expr> args;
-    bool same = true;
     for (size_t i = 0; i < e->args.size(); ++i) {
       args.push_back(e->op == ExprOp::select && i == 0 ? without_known(e->args[0]) : arg(i));
-      same = same && args.back().same_as(e->args[i]);
     }
-    return same ? e : with_args(e, std::move(args));
+    return with_args(e, std::move(args));
   }
 
   // Over steps from the start of each piece.

@@ -279,9 +279,11 @@ class Printer : public NestVisitor {
   std::string guard_text(const UopNode& uop, const std::vector<std::string>& names) {
     std::vector<std::string> conditions;
     for (const Guard& guard : uop.guards) {
-      auto copy = std::make_shared<ExprNode>(guard.condition.node());
-      for (Expr& side : copy->args) side = axis_name_of(side, uop, names);
-      conditions.push_back(to_string(Expr(std::shared_ptr<const ExprNode>(std::move(copy)))) +
+      std::vector<Expr> sides;
+      for (const Expr& side : guard.condition->args) {
+        sides.push_back(axis_name_of(side, uop, names));
+      }
+      conditions.push_back(to_string(with_args(guard.condition, std::move(sides))) +
                            mask_text(guard.mask));
     }
     return conditions.empty() ? "" : fmt::format("  if {}", fmt::join(conditions, " and "));

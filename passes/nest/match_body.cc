@@ -1,6 +1,5 @@
 #include "passes/nest/match_body.h"
 
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -79,12 +78,12 @@ bool BodyMatcher::is_same_of_any_data(const Expr& own, const Expr& of_stage) {
 Expr BodyMatcher::with_data(const Expr& place, bool may_add, std::vector<Expr>* data) {
   if (is_index(place)) return place;
   if (place->dtype == DType::i32 && is_arithmetic(place)) {
-    auto node = std::make_shared<ExprNode>(place.node());
-    for (Expr& arg : node->args) {
-      arg = with_data(arg, may_add, data);
-      if (!arg.defined()) return Expr();
+    std::vector<Expr> args;
+    for (const Expr& arg : place->args) {
+      args.push_back(with_data(arg, may_add, data));
+      if (!args.back().defined()) return Expr();
     }
-    return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+    return with_args(place, std::move(args));
   }
   size_t number = 0;
   while (number < data->size() && !matches(place, (*data)[number], true)) ++number;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -68,16 +67,11 @@ class Narrower {
     if (is_comparison(e->op) && of == DType::i32) return narrow_comparison(e, bytes);
     const int of_own = is_narrow(e.dtype()) ? size_in_bytes(e.dtype()) : bytes;
     std::vector<Expr> args;
-    bool has_changed = false;
     for (const Expr& arg : e->args) {
       const bool goes_on = is_narrow(arg.dtype()) || arg.dtype() == DType::boolean;
       args.push_back(goes_on ? narrowed(arg, of_own) : arg);
-      has_changed = has_changed || !args.back().same_as(arg);
     }
-    if (!has_changed) return e;
-    auto made = std::make_shared<ExprNode>(e.node());
-    made->args = std::move(args);
-    return Expr(std::shared_ptr<const ExprNode>(std::move(made)));
+    return with_args(e, std::move(args));
   }
 
   Expr cast_from_wide(const Expr& e) {

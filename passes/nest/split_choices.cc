@@ -216,20 +216,11 @@ class Chooser : public NestMutator {
     }
     if (auto found = done_.find(&e.node()); found != done_.end()) return found->second;
     std::vector<Expr> args;
-    bool same = true;
     for (size_t i = 0; i < e->args.size(); ++i) {
       const bool is_condition = e->op == ExprOp::select && i == 0;
       args.push_back(is_condition ? without_known(e->args[i]) : choose(e->args[i]));
-      same = same && args.back().same_as(e->args[i]);
     }
-    Expr result = e;
-    if (!same) {
-      auto node = std::make_shared<ExprNode>(e.node());
-      node->args = std::move(args);
-      result = Expr(std::shared_ptr<const ExprNode>(std::move(node)));
-    }
-    done_.emplace(&e.node(), result);
-    return result;
+    return done_.emplace(&e.node(), with_args(e, std::move(args))).first->second;
   }
 
   // Of a && b, where a holds, b.

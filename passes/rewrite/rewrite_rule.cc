@@ -62,10 +62,7 @@ class Inliner {
     std::vector<Expr> args;
     for (const Expr& arg : e->args) args.push_back(written_out(arg, axes));
     if (e->op == ExprOp::read) return value_of(e->tensor, args);
-    if (args.empty()) return e;
-    auto node = std::make_shared<ExprNode>(e.node());
-    node->args = std::move(args);
-    return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+    return with_args(e, std::move(args));
   }
 
   const RewriteRule& rule_;

@@ -127,6 +127,22 @@ TEST(Expr, ACastToItsOwnTypeIsTheSameNode) {
   EXPECT_EQ(cast(i32, e).dtype(), i32);
 }
 
+TEST(Expr, OfOtherArgumentsItIsTheSameOperation) {
+  const Expr e = f() + f();
+  const Expr made = with_args(e, {e->args[1], e->args[0]});
+  EXPECT_EQ(made->op, ExprOp::add);
+  EXPECT_EQ(made.dtype(), f32);
+  EXPECT_TRUE(made->args[0].same_as(e->args[1]));
+  EXPECT_TRUE(made->args[1].same_as(e->args[0]));
+}
+
+TEST(Expr, OfTheArgumentsThatItHasItIsTheSameNode) {
+  const Expr e = f() + f(), one = Expr(1.0);
+  EXPECT_TRUE(with_args(e, {e->args[0], e->args[1]}).same_as(e));
+  EXPECT_FALSE(with_args(e, {e->args[0], f()}).same_as(e));
+  EXPECT_TRUE(with_args(one, {}).same_as(one));
+}
+
 TEST(Expr, ACastLiteralAdaptsNoMore) {
   Expr one = cast(f64, Expr(1.0));
   EXPECT_EQ(one->op, ExprOp::constant);
