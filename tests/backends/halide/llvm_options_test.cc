@@ -6,21 +6,18 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <regex>
-#include <sstream>
 #include <string>
 
-#include "backends/halide/compile_aot.h"
 #include "dsl/operators.h"
 #include "dsl/schedule.h"
 #include "dsl/schedule_text.h"
 #include "dsl/target.h"
 #include "dsl/tensor.h"
 #include "passes/lower/lower.h"
+#include "tests/backends/halide/kernel_code.h"
 #include "tests/scoped_variable.h"
-#include "tests/test_folder.h"
 
 namespace emulsion {
 namespace {
@@ -59,16 +56,7 @@ LoopNest product(const Tile& tile) {
   return lower(schedule.graph(), schedule);
 }
 
-class LlvmOptions : public TestFolder {
- protected:
-  std::string assembly(const LoopNest& nest, const std::string& target) const {
-    write_code({nest}, "kernel", {Target::parse(target)}, folder_.string());
-    std::ifstream file(folder_ / "kernel.s");
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-};
+class LlvmOptions : public KernelCode {};
 
 // A vector that is stored to the stack or loaded from there.
 bool spills_vectors(const std::string& assembly) {
@@ -77,24 +65,24 @@ bool spills_vectors(const std::string& assembly) {
 }
 
 TEST_F(LlvmOptions, SixRowsOfTwoVectorsStayInSixteenRegisters) {
-  const std::string code = assembly(product({6, 2, 8}), "x86-64-v3");
+  const std::string code = assembly(product({6, 2, 8}), Target::parse("x86-64-v3"));
   EXPECT_THAT(code, HasSubstr("vfmadd"));
   EXPECT_FALSE(spills_vectors(code)) << code;
 }
 
 TEST_F(LlvmOptions, FourRowsOfThreeVectorsStayInSixteenRegisters) {
-  const std::string code = assembly(product({4, 3, 8}), "x86-64-v3");
+  const std::string code = assembly(product({4, 3, 8}), Target::parse("x86-64-v3"));
   EXPECT_FALSE(spills_vectors(code)) << code;
 }
 
 TEST_F(LlvmOptions, TwelveRowsOfTwoVectorsStayInThirtyTwoRegisters) {
-  const std::string code = assembly(product({12, 2, 8}), "x86-64-v4");
+  const std::string code = assembly(product({12, 2, 8}), Target::parse("x86-64-v4"));
   EXPECT_FALSE(spills_vectors(code)) << code;
 }
 
 // What is looked for above is there where it must be.
 TEST_F(LlvmOptions, TwelveRowsDoNotFitIntoSixteenRegisters) {
-  EXPECT_TRUE(spills_vectors(assembly(product({12, 2, 8}), "x86-64-v3")));
+  EXPECT_TRUE(spills_vectors(assembly(product({12, 2, 8}), Target::parse("x86-64-v3"))));
 }
 
 // A filter of so many taps, all steps of which are written out: one multiply-add for each vector
@@ -118,7 +106,7 @@ TEST_F(LlvmOptions, LongChainsOfMultiplyAddsAreVectors) {
               "sums.compute_at(y, tile)\nsums.reorder(i, k)\nsums.split(i, i, lane, " + each +
               ")\nsums.vectorize(lane)\nsums.unroll(i)\nsums.unroll(k)\n",
           graph);
-      const std::string code = assembly(lower(graph, schedule), target);
+      const std::string code = assembly(lower(graph, schedule), Target::parse(target));
       EXPECT_EQ(count(code, "vfmadd[0-9]+ps"), taps * kVectors) << target;
       EXPECT_EQ(count(code, "vfmadd[0-9]+ss"), 0) << target;
       EXPECT_EQ(count(code, "vmul[ps]s"), 0) << target;
@@ -150,7 +138,7 @@ sums.unroll(m)
 sums.pack(w, n, 48)
 )",
                                            graph);
-  const std::string code = assembly(lower(graph, schedule), "x86-64-v4");
+  const std::string code = assembly(lower(graph, schedule), Target::parse("x86-64-v4"));
   EXPECT_THAT(code, HasSubstr("vfmadd"));
   EXPECT_THAT(code, Not(HasSubstr("vpermt2")));
 }

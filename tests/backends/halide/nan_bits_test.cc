@@ -6,19 +6,16 @@
 
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "backends/halide/compile_aot.h"
 #include "backends/halide/jit.h"
 #include "bazel/testing/needs.h"
 #include "dsl/operators.h"
 #include "dsl/target.h"
 #include "passes/pipeline.h"
-#include "tests/test_folder.h"
+#include "tests/backends/halide/kernel_code.h"
 
 namespace emulsion {
 namespace {
@@ -100,18 +97,14 @@ TEST(NanBits, TheSameIsChosen) {
   }
 }
 
-class NanBitsCode : public TestFolder {};
+class NanBitsCode : public KernelCode {};
 
 TEST_F(NanBitsCode, NothingIsBlended) {
   for (const char* level : {"x86-64-v2", "x86-64-v3"}) {
     const Target target = Target::parse(level);
-    write_code({run_pipeline(extremes(f32, 9, 256), target).nest}, "extremes", {target},
-               folder_.string());
-    std::ifstream file(folder_ / "extremes.s");
-    std::stringstream text;
-    text << file.rdbuf();
-    EXPECT_NE(text.str().find("maxps"), std::string::npos) << level;
-    EXPECT_EQ(text.str().find("blendv"), std::string::npos) << level;
+    const std::string code = assembly(run_pipeline(extremes(f32, 9, 256), target).nest, target);
+    EXPECT_NE(code.find("maxps"), std::string::npos) << level;
+    EXPECT_EQ(code.find("blendv"), std::string::npos) << level;
   }
 }
 

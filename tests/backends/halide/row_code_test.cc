@@ -5,14 +5,11 @@
 
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <iterator>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "backends/halide/compile_aot.h"
 #include "backends/halide/jit.h"
 #include "bazel/testing/needs.h"
 #include "dsl/operators.h"
@@ -20,7 +17,7 @@
 #include "dsl/target.h"
 #include "passes/lower/lower.h"
 #include "passes/pipeline.h"
-#include "tests/test_folder.h"
+#include "tests/backends/halide/kernel_code.h"
 
 namespace emulsion {
 namespace {
@@ -33,16 +30,7 @@ LoopNest softmax_of_rows(const Target& target) {
   return run_pipeline(Graph(softmax(x, -1, "y")), target).nest;
 }
 
-class RowCode : public TestFolder {
- protected:
-  std::string assembly(const LoopNest& nest, const Target& target) const {
-    write_code({nest}, "kernel", {target}, folder_.string());
-    std::ifstream file(folder_ / "kernel.s");
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-};
+class RowCode : public KernelCode {};
 
 int64_t count(const std::string& code, const char* pattern) {
   const std::regex found(pattern);
