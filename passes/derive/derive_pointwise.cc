@@ -139,7 +139,7 @@ void vectorize_parts(const Op& op, const Axis& along, int64_t parts, const Targe
     vectorize_planes(op, part, row, Axis(fresh_axis(op, "lane")), stage);
     return;
   }
-  vectorize_points(op, within, target, stage);
+  vectorize_points(op, {within}, target, stage);
   if (!is_one_vector(op, within, target)) stage->reorder({part, within});
   stage->unroll(part);
 }
@@ -262,8 +262,11 @@ std::optional<Axis> derive_points(const Points& points, const Target& target,
   } else if (straddles) {
     stage.vectorize(along, lanes_without_masks(op, target), Tail::predicate);
   } else {
-    vectorize_points(op, along, target, &stage, true, wanted.fills_vector() && !is_in_blocks,
-                     points.planes, false, wanted.fills_block() && !is_in_blocks);
+    PointLoop loop{along};
+    loop.fills_vector = wanted.fills_vector() && !is_in_blocks;
+    loop.fills_block = wanted.fills_block() && !is_in_blocks;
+    loop.planes = points.planes;
+    vectorize_points(op, loop, target, &stage);
   }
   std::vector<Axis> loops = loops_to_share(op, borders, target);
   if (tile && tile->lanes == 0 && loops.size() > tile->across + 1) {  // the others are inside

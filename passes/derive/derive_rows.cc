@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <map>
-#include <set>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "dsl/affine.h"
-#include "dsl/index_arithmetic.h"
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_series.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/joined_sums.h"
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/prefetch_rows.h"
 #include "passes/derive/row_groups.h"
@@ -16,12 +17,6 @@
 
 namespace emulsion {
 namespace {
-
-bool reads_op(const Op& reader, const Op& op) {
-  const std::vector<OpPtr> read = operands(reader);
-  return std::any_of(read.begin(), read.end(),
-                     [&](const OpPtr& operand) { return operand.get() == &op; });
-}
 
 // Whether the reader needs it at places that what is computed inline says.
 bool is_read_through(const Op& op, const RowGroup& group) {
@@ -78,28 +73,19 @@ void bring_rows_outside(const RowGroup& group, StageSchedule* stage) {
   stage->reorder(order);
 }
 
-// How many vectors of sums are added to at a time, at most, where `producer` is computed with them.
-// Of a series an addition is done before the next element is there to be added, and its constants
-// take so many registers that few are left for sums.
-int64_t vectors_beside(const Op& producer, const Op& sums, const Target& target) {
-  if (!takes_series(producer)) return kMostVectors;
-  return std::max<int64_t>(value_lanes(result_of(producer), target) / value_lanes(sums, target), 1);
-}
-
 // The vectors of elements along their rows. `again`: an element may be computed twice.
 // `first`: the first axis that says no row. Vectors through several pixels would go through rows.
 void vectorize_rows(const Op& points, size_t first, bool again, const Target& target,
                     StageSchedule* stage) {
   const size_t along = vector_axis(points, target);
-  if (along >= first) return vectorize_points(points, points.axes[along], target, stage, again);
+  if (along >= first) return vectorize_points(points, {points.axes[along], again}, target, stage);
   vectorize_row(points, points.axes.back(), value_lanes(points, target), again, target, stage);
 }
 
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial
 // sums that place_sums has to place, if there are any.
 SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_once,
-                          const std::map<const Op*, const Op*>& joined, const Target& target,
-                          Schedule* schedule) {
+                          const JoinedSums& joined, const Target& target, Schedule* schedule) {
   const Op& op = *member.op;
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
@@ -141,126 +127,6 @@ bool combine_in_memory(const RowGroup::Member& member, const Target& target, Sch
   if (merged) merged->fuse(&(*schedule)[op.name]);
   combine_rows_in_memory(merged ? merged->view : op, first, target, schedule);
   return true;
-}
-
-// The members that need a value of one of them.
-std::set<const Op*> members_that_need(const Op& op, const RowGroup& group) {
-  std::set<const Op*> found = {&op};
-  const std::vector<const Op*> members = members_of(group);  // each behind all that read it
-  for (auto member = members.rbegin(); member != members.rend(); ++member) {
-    const bool any = std::any_of(found.begin(), found.end(),
-                                 [&](const Op* needed) { return reads_op(**member, *needed); });
-    if (any) found.insert(*member);
-  }
-  return found;
-}
-
-// Whether all that the sums read of a row of `op` is at their own place in it.
-bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows) {
-  bool any = false, all = true;
-  visit(sums.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->tensor.get() != &op) return;  // a group goes by its own name
-    any = true;
-    for (size_t i = 0; i < e->args.size(); ++i) {
-      const Axis& axis = i < rows ? sums.axes[i] : sums.reduction_axes.back();
-      const std::optional<Affine> index = affine_of(e->args[i]);
-      all = all && index && is_axis(*index, axis);
-    }
-  });
-  return any && all;
-}
-
-// Whether the sums of a member have lanes along its rows.
-bool has_lanes(const Op& member, const Target& target) {
-  const Op* sums = sums_of(member);
-  return sums != nullptr && !keeps_sums_in_registers(*sums, target);
-}
-
-// Whether a row does not stay in the first cache until it is walked again. What does is walked
-// again for little, and short rows have more edges.
-bool is_long_row(const Op& op, size_t rows, const Target& target) {
-  const std::optional<int64_t> elements = elements_from(op, rows);
-  return elements && *elements * size_in_bytes(op.dtype) > target.l1_bytes / 2;
-}
-
-// The sums of a group that a row of `producer` can be computed in the loop of, a step ahead, so
-// that the row is walked once less: they are the first that read it. Null where there are none.
-const Op* first_sums_of(const RowGroup::Member& producer, const RowGroup& group,
-                        const Op* in_output, bool in_blocks, const Target& target) {
-  const Op& op = result_of(*producer.op);
-  // What is read of the memory of an output is to be read before that is computed.
-  if (in_output != nullptr && reads_op(*producer.op, *in_output)) return nullptr;
-  if (producer.is_inline || producer.is_kept || producer.is_with_reader) return nullptr;
-  if (!producer.whole_rows) return nullptr;
-  if (sums_of(*producer.op) != nullptr) return nullptr;
-  const size_t rows = group.axes().size();
-  if (!are_first(group)) return nullptr;
-  if (!is_long_row(op, rows, target) && (in_blocks || !is_one_at_a_time(group, target))) {
-    return nullptr;
-  }
-  if (op.axes.size() != rows + 1 || vector_axis(op, target) != rows) return nullptr;
-  const Op* first = nullptr;
-  std::vector<const Op*> readers;
-  for (const Op* member : members_of(group)) {
-    if (!reads_op(*member, *producer.op)) continue;
-    readers.push_back(member);
-    if (!has_lanes(*member, target)) continue;
-    const Op& sums = *sums_of(*member);
-    const bool along = sums.reduction_axes.size() == 1 && is_one_in_a_row(sums, group.axes()) &&
-                       sums.reduction_axes.back().extent() == op.shape.back();
-    if (along && sums_up_rows_of(*producer.op, sums, rows)) first = member;
-  }
-  if (first == nullptr) return nullptr;
-  const Op& sums = *sums_of(*first);
-  const int64_t step =
-      sums_under_way(sums, target, in_blocks, vectors_beside(*producer.op, sums, target));
-  if (step % value_lanes(op, target) != 0) return nullptr;
-  const std::string& loop = sums.reduction_axes.back().name();
-  for (size_t i = 0; i < rows; ++i) {
-    if (op.axes[i].name() == loop) return nullptr;
-  }
-  const std::set<const Op*> later = members_that_need(*first, group);
-  const bool is_first = std::all_of(readers.begin(), readers.end(),
-                                    [&](const Op* reader) { return later.count(reader) > 0; });
-  return is_first ? first : nullptr;
-}
-
-// Those sums, of each of which one producer is computed in the loop.
-std::map<const Op*, const Op*> joined_producers(const RowGroup& group, const Op* in_output,
-                                                bool in_blocks, const Target& target) {
-  std::map<const Op*, const Op*> joined;
-  for (size_t i = 1; i < group.members.size(); ++i) {
-    const RowGroup::Member& producer = group.members[i];
-    const Op* sums = first_sums_of(producer, group, in_output, in_blocks, target);
-    if (sums != nullptr) joined.emplace(sums, producer.op);
-  }
-  return joined;
-}
-
-// for row: alloc op: for r: op; for r: lanes += op  ->  for row: alloc op: for r: op, lanes += op
-void compute_with_sums(const Op& op, const Op& sums, const SumsInLanes& lanes, const Target& target,
-                       Schedule* schedule) {
-  const Axis &last = op.axes.back(), &loop = sums.reduction_axes.back();
-  const Axis inner(fresh_axis(op, last.name() + "_v"));
-  const bool exact = last.extent().exact_quotient(lanes.step).has_value();
-  StageSchedule& stage = (*schedule)[op.name];
-  stage.split(last, loop, inner, lanes.step, exact ? Tail::automatic : Tail::predicate);
-  const int64_t of_vector = value_lanes(op, target);
-  if (lanes.step > of_vector) {
-    stage.vectorize(inner, of_vector).unroll(inner);
-  } else {
-    stage.vectorize(inner);
-  }
-  StageSchedule& sum = (*schedule)[lanes.stages.front()];
-  // What the sums have besides the rows are axes of one step, of which the row has no loop.
-  std::vector<Axis> order(sums.axes.begin() + static_cast<std::ptrdiff_t>(op.axes.size() - 1),
-                          sums.axes.end());
-  if (!order.empty()) {
-    order.push_back(loop);
-    sum.reorder(order);
-  }
-  sum.compute_with(op.name, loop);
-  if (!exact) sum.partition(loop);  // of a number of steps, which has none of its own
 }
 
 // `at`: the innermost loop of a member.
@@ -338,156 +204,232 @@ bool are_last_two(const RowGroup& group) {
          !group.is_across_steps();
 }
 
+// The loops of a group, from those of the reader on. What the steps find out is for those behind
+// them; each adds to the schedule of the reader, or of one producer.
+class RowLoops {
+ public:
+  RowLoops(const RowGroup& group, const BlockLoops* blocks, int64_t of_short, const Target& target,
+           Schedule* schedule)
+      : group_(group),
+        blocks_(blocks),
+        of_short_(of_short),
+        target_(target),
+        schedule_(*schedule),
+        reader_(result_of(group.reader())),
+        stage_((*schedule)[reader_.name]),
+        row_(row_axes(group).back()),
+        one_(row_) {}
+
+  void derive(bool in_output_memory) {
+    for (const RowGroup::Member& member : group_.members) {
+      if (!member.is_inline) continue;
+      inline_members(*member.op, nullptr, &schedule_);
+      schedule_[result_of(*member.op).name].compute_inline();
+    }
+    find_what_waits(in_output_memory);
+    const SumsInLanes lanes = vectorize_reader();
+    const std::optional<RowTasks> tasks = share_rows();
+    split_rows(tasks);
+    if (stored_ != nullptr) vectorize_behind_stored();
+    if (!in_blocks() && !few_) prefetch_rows(group_, row_, rows_, target_, &schedule_);
+    if (tasks) {
+      parallel_from(stage_, tasks->tasks, most_points(members_of(group_)),
+                    points_for_threads(members_of(group_), target_));
+    }
+    const std::vector<Axis> of_row = axes_of_row(group_);
+    const Axis& inner = few_ && !is_split_ ? *few_ : one_;
+    place_sums(group_.reader(), of_row.empty() ? inner : of_row.back(), lanes, &schedule_);
+    lanes_.emplace(&group_.reader(), lanes);
+    for (size_t i = 1; i < group_.members.size(); ++i) {
+      if (!group_.members[i].is_inline) derive_producer(group_.members[i]);
+    }
+  }
+
+ private:
+  bool in_blocks() const { return blocks_ != nullptr; }
+  bool in_parts() const { return in_blocks() && blocks_->rows; }  // a few rows of a block at a time
+  bool are_short() const { return of_short_ > 0; }
+  bool at_once() const { return in_blocks() || are_short(); }  // several rows
+  // What is stored of a few rows waits in the processor's buffer, of which no vector is loaded.
+  bool lie_across() const { return !in_blocks() && rows_ != of_short_; }
+  // Where the producers are computed.
+  const Axis& at() const { return few_ ? *few_ : row_; }
+
+  // What of a row is stored until the reader, or a series in it, is computed.
+  void find_what_waits(bool in_output_memory) {
+    const bool may_be_in_output = are_short()
+                                      ? in_output_memory && !is_one_in_a_row(reader_, group_.axes())
+                                      : may_be_in_output_memory(group_, target_);
+    if (!in_blocks() && may_be_in_output) in_output_ = stored_in_output(group_, schedule_);
+    joined_ = joined_sums(group_, in_output_, at_once(), target_);
+    by_vectors_ = has_results(group_) && !are_results_in_rows(group_, target_);
+    again_ = in_output_ == nullptr && !by_vectors_;
+    if (!at_once() && !by_vectors_) stored_ = stored_for_series(group_);
+  }
+
+  SumsInLanes vectorize_reader() {
+    const RowGroup::Member& member = group_.members.front();
+    SumsInLanes lanes;
+    if (stored_ == nullptr) {
+      lanes = derive_member(member, again_, at_once(), joined_, target_, &schedule_);
+    } else {
+      inline_members(group_.reader(), nullptr, &schedule_, stored_);
+      vectorize_rows(*stored_, behind_rows(member), true, target_, &schedule_[stored_->name]);
+    }
+    if (are_short()) go_down_columns(member, lanes, target_, &schedule_);
+    bring_rows_outside(group_, &stage_);
+    if (in_blocks()) stage_.compute_at(blocks_->reader, blocks_->block);
+    return lanes;
+  }
+
+  // The tasks of threads, and how many rows the loop has that is left of each.
+  std::optional<RowTasks> share_rows() {
+    std::vector<Axis> loops = row_axes(group_);
+    if (group_.is_across_steps()) {
+      few_ = loops.back();
+      loops.pop_back();
+    }
+    row_ = loops.back();
+    steps_ = in_parts() ? Extent(*blocks_->rows) : row_.extent();
+    const bool is_little = group_.are_few && loops.size() == 1;
+    const bool has_threads = !in_blocks() && !is_little && wakes_threads(group_, target_);
+    const size_t shared = has_threads ? count_shared(loops, target_) : 0;
+    if (shared == 0) return std::nullopt;
+    const RowTasks tasks = share_loops(
+        reader_, loops, shared, element_count(most_points(members_of(group_))), target_, &stage_);
+    if (shared < loops.size()) return tasks;
+    row_ = tasks.last;
+    are_tasks_ = tasks.steps == 1;
+    // A loop that is an axis still may be split, where its steps are not in tasks already.
+    if (shared > 1 || tasks.steps > 1) steps_ = tasks.steps;
+    return tasks;
+  }
+
+  // Several rows at a time. Before the threads: what follows a condition on the sizes concerns the
+  // case in which it holds.
+  void split_rows(const std::optional<RowTasks>& tasks) {
+    const bool are_in_tasks = tasks && tasks->steps > 1;
+    rows_ = in_parts()    ? rows_of_block_at_a_time(group_, *blocks_->rows, target_)
+            : in_blocks() ? 1
+                          : rows_at_a_time(group_, steps_, are_tasks_, of_short_, target_);
+    // What is kept of a row is computed by one task.
+    const bool is_of_task = are_in_tasks && (keeps_any(group_) || has_results(group_));
+    while (is_of_task && !steps_.exact_quotient(rows_)) --rows_;
+    // Tiles of rows may reach beyond the last one of a block, which no loop over parts of it does.
+    is_whole_block_ = in_blocks() && rows_ == blocks_->rows.value_or(rows_);
+    is_split_ = rows_ > 1 && !is_whole_block_;
+    one_ = is_split_ ? Axis(fresh_axis(reader_, "row")) : row_;
+    const bool exact = steps_.exact_quotient(rows_).has_value();
+    // The last tile of a task would reach into the rows of the next one.
+    if (!exact && are_in_tasks) in_output_ = nullptr;
+    const bool starts_earlier = !exact && !in_blocks() && !tasks && in_output_ == nullptr &&
+                                has_few_again(group_, steps_, rows_);
+    // Else the last rows have loops of their own, in which vectors through many rows end with them.
+    is_even_ = exact || starts_earlier || rows_ > kRowsAtATime;
+    if (!is_split_) return;
+    const Tail tail =
+        exact ? Tail::automatic : (starts_earlier ? Tail::shift_inwards : Tail::guard);
+    stage_.split(row_, row_, one_, rows_, tail);
+    if (!exact && !starts_earlier) stage_.partition(row_);
+    if (few_) stage_.reorder({one_, *few_});
+    if (lie_across() && is_even_) {
+      vectorize_across_rows(group_.members.front(), one_, rows_, target_, &schedule_);
+    }
+  }
+
+  // What the reader computes of what is stored for a series.
+  void vectorize_behind_stored() {
+    const Axis& last = reader_.axes.back();
+    const int64_t lanes = value_lanes(reader_, target_);
+    if (is_split_ && is_even_ && !last.extent().exact_quotient(lanes) && are_last_two(group_) &&
+        lies_as_rows(*stored_, group_.reader())) {
+      const Axis flat(fresh_axis(reader_, "flat"), rows_ * last.extent().constant_term());
+      stage_.fuse(one_, last, flat);
+      vectorize_last(stage_, flat, lanes, again_);
+    } else {
+      vectorize_rows(reader_, behind_rows(group_.members.front()), again_, target_, &stage_);
+    }
+    schedule_[stored_->name].compute_at(reader_.name, at());
+  }
+
+  void derive_producer(const RowGroup::Member& producer) {
+    const Op& op = result_of(*producer.op);
+    StageSchedule& stage = schedule_[op.name];
+    if (producer.is_kept && !is_output(op, schedule_)) stage.store_root();
+    if (producer.is_with_reader && by_vectors_) {
+      return compute_with_vectors(*producer.op, reader_, &schedule_);
+    }
+    const SumsInLanes partial = vectorize_producer(producer);
+    if (lie_across()) {
+      const Axis& across = op.axes[producer.axes[group_.at_a_time()]];
+      vectorize_across_rows(producer, across, rows_, target_, &schedule_);
+    }
+    if (is_whole_block_) {
+      stage.compute_at(blocks_->reader, blocks_->block);
+    } else {
+      stage.compute_at(reader_.name, at());
+    }
+    if (producer.op == in_output_) stage.store_in_output(reader_.name);
+    place_sums(*producer.op, op.axes.back(), partial, &schedule_);
+  }
+
+  // Returns the partial sums that are still to be placed, if there are any.
+  SumsInLanes vectorize_producer(const RowGroup::Member& producer) {
+    const Op& op = result_of(*producer.op);
+    const auto sums = std::find_if(joined_.begin(), joined_.end(),
+                                   [&](const auto& pair) { return pair.second == producer.op; });
+    if (sums != joined_.end()) {
+      inline_members(*producer.op, nullptr, &schedule_);
+      compute_with_sums(op, *sums_of(*sums->first), lanes_.at(sums->first), target_, &schedule_);
+      return {};
+    }
+    const bool is_sum = sums_of(*producer.op) == &op;
+    if (in_blocks() && !in_parts() && is_sum && !keeps_sums_in_registers(op, target_)) {
+      inline_members(*producer.op, &op, &schedule_);
+      derive_rows_in_lanes(op, target_, &schedule_, false);
+      return {};
+    }
+    if (lie_across() && is_even_ && is_split_ && !producer.is_kept && producer.whole_rows &&
+        producer.axes.size() + 1 == op.axes.size() && has_flat_series(*producer.op, target_)) {
+      derive_flat_series(*producer.op, {rows_, group_.is_across_steps()}, reader_.name, at(),
+                         target_, &schedule_);
+      return {};
+    }
+    if (combine_in_memory(producer, target_, &schedule_)) return {};
+    const SumsInLanes partial =
+        derive_member(producer, producer.whole_rows, at_once(), joined_, target_, &schedule_);
+    if (are_short()) go_down_columns(producer, partial, target_, &schedule_);
+    return lanes_.emplace(producer.op, partial).first->second;
+  }
+
+  const RowGroup& group_;
+  const BlockLoops* const blocks_;
+  const int64_t of_short_;
+  const Target& target_;
+  Schedule& schedule_;
+  const Op& reader_;
+  StageSchedule& stage_;  // of the reader
+
+  const Op* in_output_ = nullptr;  // waits in the memory of the output
+  const Op* stored_ = nullptr;     // for the series of the reader
+  JoinedSums joined_;
+  bool by_vectors_ = false;  // results beside the reader are computed with each vector of it
+  bool again_ = false;       // an element of the reader may be computed twice
+  Axis row_, one_;           // over rows, or tiles of them; and over the rows of a tile
+  std::optional<Axis> few_;  // over the few rows of a step of the others
+  Extent steps_;             // of row_, before it is split
+  bool are_tasks_ = false;   // and whether these are the tasks of threads
+  int64_t rows_ = 1;         // at a time
+  bool is_split_ = false, is_whole_block_ = false;
+  bool is_even_ = false;                    // no tile has fewer rows, or vectors end with them
+  std::map<const Op*, SumsInLanes> lanes_;  // of the members whose sums have lanes
+};
+
 }  // namespace
 
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
                  const BlockLoops* blocks, int64_t of_short, bool in_output_memory) {
-  const Op& reader = result_of(group.reader());
-  StageSchedule& stage = (*schedule)[reader.name];
-  const bool in_blocks = blocks != nullptr;
-  const bool are_short = of_short > 0;
-  const bool at_once = in_blocks || are_short;  // several rows
-  for (const RowGroup::Member& member : group.members) {
-    if (!member.is_inline) continue;
-    inline_members(*member.op, nullptr, schedule);
-    (*schedule)[result_of(*member.op).name].compute_inline();
-  }
-  const bool may_be_in_output = are_short
-                                    ? in_output_memory && !is_one_in_a_row(reader, group.axes())
-                                    : may_be_in_output_memory(group, target);
-  const Op* in_output =
-      !in_blocks && may_be_in_output ? stored_in_output(group, *schedule) : nullptr;
-  // No element is computed twice of an output that holds something else, or that others go with.
-  const std::map<const Op*, const Op*> joined = joined_producers(group, in_output, at_once, target);
-  const bool by_vectors = has_results(group) && !are_results_in_rows(group, target);
-  const bool again = in_output == nullptr && !by_vectors;
-  const Op* stored = at_once || by_vectors ? nullptr : stored_for_series(group);
-  SumsInLanes lanes;
-  if (stored == nullptr) {
-    lanes = derive_member(group.members.front(), again, at_once, joined, target, schedule);
-  } else {
-    inline_members(group.reader(), nullptr, schedule, stored);
-    vectorize_rows(*stored, behind_rows(group.members.front()), true, target,
-                   &(*schedule)[stored->name]);
-  }
-  if (are_short) go_down_columns(group.members.front(), lanes, target, schedule);
-  bring_rows_outside(group, &stage);
-  std::vector<Axis> loops = row_axes(group);
-  std::optional<Axis> few;  // over the few rows of a step of the others
-  if (group.is_across_steps()) {
-    few = loops.back();
-    loops.pop_back();
-  }
-  const bool is_little = group.are_few && loops.size() == 1;
-  const bool has_threads = !in_blocks && !is_little && wakes_threads(group, target);
-  const size_t shared = has_threads ? count_shared(loops, target) : 0;
-  Axis row = loops.back();
-  const bool in_parts = in_blocks && blocks->rows;
-  Extent steps = in_parts ? Extent(*blocks->rows) : row.extent();
-  if (in_blocks) stage.compute_at(blocks->reader, blocks->block);
-  std::optional<RowTasks> shared_out;
-  const std::vector<Extent> points = most_points(members_of(group));
-  if (shared > 0) {
-    shared_out = share_loops(reader, loops, shared, element_count(points), target, &stage);
-    if (shared == loops.size()) {
-      row = shared_out->last;
-      // A loop that is an axis still may be split, where its steps are not in tasks already.
-      if (shared > 1 || shared_out->steps > 1) steps = shared_out->steps;
-    }
-  }
-  // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
-  const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
-  int64_t rows = in_parts    ? rows_of_block_at_a_time(group, *blocks->rows, target)
-                 : in_blocks ? 1
-                             : rows_at_a_time(group, steps, are_tasks, of_short, target);
-  // What is kept of a row is computed by one task.
-  const bool is_of_task =
-      shared_out && shared_out->steps > 1 && (keeps_any(group) || has_results(group));
-  while (is_of_task && !steps.exact_quotient(rows)) --rows;
-  // Tiles of rows may reach beyond the last one of a block, which no loop over parts of it does.
-  const bool is_whole_block = in_blocks && rows == blocks->rows.value_or(rows);
-  const bool is_split = rows > 1 && !is_whole_block;
-  // What is stored of a few rows waits in the processor's buffer, of which no vector is loaded.
-  const bool lie_across = !in_blocks && rows != of_short;
-  const Axis one(is_split ? Axis(fresh_axis(reader, "row")) : row);
-  const bool exact = steps.exact_quotient(rows).has_value();
-  // The last tile of a task would reach into the rows of the next one.
-  if (!exact && shared_out && shared_out->steps > 1) in_output = nullptr;
-  const bool starts_earlier = !exact && !in_blocks && !shared_out && in_output == nullptr &&
-                              has_few_again(group, steps, rows);
-  // Else the last rows have loops of their own, in which vectors through many rows end with them.
-  const bool is_even = exact || starts_earlier || rows > kRowsAtATime;
-  if (is_split) {
-    stage.split(row, row, one, rows,
-                exact ? Tail::automatic : (starts_earlier ? Tail::shift_inwards : Tail::guard));
-    if (!exact && !starts_earlier) stage.partition(row);
-    if (few) stage.reorder({one, *few});
-    if (lie_across && is_even) {
-      vectorize_across_rows(group.members.front(), one, rows, target, schedule);
-    }
-  }
-  const Axis& at = few ? *few : row;  // the producers are computed
-  if (stored != nullptr) {
-    const Axis& last = reader.axes.back();
-    const bool fills_vectors =
-        last.extent().exact_quotient(value_lanes(reader, target)).has_value();
-    if (is_split && is_even && !fills_vectors && are_last_two(group) &&
-        lies_as_rows(*stored, group.reader())) {
-      const Axis flat(fresh_axis(reader, "flat"), rows * last.extent().constant_term());
-      stage.fuse(one, last, flat);
-      vectorize_last(stage, flat, value_lanes(reader, target), again);
-    } else {
-      vectorize_rows(reader, behind_rows(group.members.front()), again, target, &stage);
-    }
-    (*schedule)[stored->name].compute_at(reader.name, at);
-  }
-  if (!in_blocks && !few) prefetch_rows(group, row, rows, target, schedule);
-  if (shared_out)
-    parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group), target));
-  const std::vector<Axis> of_row = axes_of_row(group);
-  const Axis& inner = few && !is_split ? *few : one;
-  place_sums(group.reader(), of_row.empty() ? inner : of_row.back(), lanes, schedule);
-  std::map<const Op*, SumsInLanes> all_lanes = {{&group.reader(), lanes}};
-  for (size_t i = 1; i < group.members.size(); ++i) {
-    const RowGroup::Member& producer = group.members[i];
-    const Op& op = result_of(*producer.op);
-    if (producer.is_inline) continue;
-    if (producer.is_kept && !is_output(op, *schedule)) (*schedule)[op.name].store_root();
-    if (producer.is_with_reader && by_vectors) {
-      compute_with_vectors(*producer.op, reader, schedule);
-      continue;
-    }
-    const auto sums = std::find_if(joined.begin(), joined.end(),
-                                   [&](const auto& pair) { return pair.second == producer.op; });
-    SumsInLanes partial;
-    if (sums != joined.end()) {
-      inline_members(*producer.op, nullptr, schedule);
-      compute_with_sums(op, *sums_of(*sums->first), all_lanes.at(sums->first), target, schedule);
-    } else if (in_blocks && !in_parts && sums_of(*producer.op) == &op && has_lanes(op, target)) {
-      inline_members(*producer.op, &op, schedule);
-      derive_rows_in_lanes(op, target, schedule, false);
-    } else if (lie_across && is_even && is_split && !producer.is_kept && producer.whole_rows &&
-               producer.axes.size() + 1 == op.axes.size() &&
-               has_flat_series(*producer.op, target)) {
-      derive_flat_series(*producer.op, {rows, group.is_across_steps()}, reader.name, at, target,
-                         schedule);
-    } else if (!combine_in_memory(producer, target, schedule)) {
-      partial = derive_member(producer, producer.whole_rows, at_once, joined, target, schedule);
-      if (are_short) go_down_columns(producer, partial, target, schedule);
-      all_lanes.emplace(producer.op, partial);
-    }
-    if (lie_across) {
-      vectorize_across_rows(producer, op.axes[producer.axes[group.at_a_time()]], rows, target,
-                            schedule);
-    }
-    if (is_whole_block) {
-      (*schedule)[op.name].compute_at(blocks->reader, blocks->block);
-    } else {
-      (*schedule)[op.name].compute_at(reader.name, at);
-    }
-    if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
-    place_sums(*producer.op, op.axes.back(), partial, schedule);
-  }
+  RowLoops(group, blocks, of_short, target, schedule).derive(in_output_memory);
 }
 
 }  // namespace emulsion

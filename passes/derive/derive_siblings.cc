@@ -295,7 +295,9 @@ class SharedLoops {
     Schedule trial = schedule.without_directives();
     StageSchedule& stage = trial[member.result.name];
     const Axis along = cut_into_blocks(member, &stage);
-    vectorize_points(member.view(), along, target_, &stage, true, false, std::nullopt, true);
+    PointLoop loop{along};
+    loop.is_cut = true;
+    vectorize_points(member.view(), loop, target_, &stage);
     for (const Directive& d : stage.directives()) {
       if (d.kind == DirectiveKind::split && d.axes[0] == along.name()) return d;
     }
@@ -331,10 +333,12 @@ class SharedLoops {
       stage->split(result.axes[i], Axis(outer_[i]), Axis(single_[i]), 1);
     }
     const Axis along = cut_into_blocks(member, stage);
-    const bool is_cut = vectors_ || needs_what_it_lacks(result, target_);
-    vectorize_points(result, along, target_, stage, vectors_, false, std::nullopt, is_cut);
+    PointLoop loop{along};
+    loop.whole_rows = vectors_;
+    loop.is_cut = vectors_ || needs_what_it_lacks(result, target_);
+    vectorize_points(result, loop, target_, stage);
     if (turn_) stage->split(along, along, Axis(turn_name_), *turn_).unroll(Axis(turn_name_));
-    if (is_cut && !vectors_ && !block_) stage->partition(along);
+    if (loop.is_cut && !vectors_ && !block_) stage->partition(along);
   }
 
   // The innermost loop of all.

@@ -194,15 +194,17 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target);
 bool needs_what_it_lacks(const Op& op, const Target& target);
 // How many steps of the axis of vectors are computed at a time where none of them has masks.
 int64_t steps_of_whole(const Op& op, const Target& target);
-// Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
-// `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
-// many steps as a vector, or more. `planes`: the loop inside of it, of a few vectors for each
-// plane. `is_cut`: a vector that needs masks is in a loop of its own. `fills_block`: it is known to
-// have as many steps as those vectors of a plane, or more.
-void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
-                      bool whole_rows = true, bool fills_vector = false,
-                      const std::optional<Axis>& planes = std::nullopt, bool is_cut = false,
-                      bool fills_block = false);
+// A loop that vectors of points go along.
+struct PointLoop {
+  Axis along;                                 // vector_axis, or a loop that it was split into
+  bool whole_rows = true;                     // else less of the axis may be computed than it has
+  bool fills_vector = false;                  // known to have as many steps as a vector, or more
+  bool fills_block = false;                   // or as those vectors of a plane, or more
+  bool is_cut = false;                        // a vector that needs masks has a loop of its own
+  std::optional<Axis> planes = std::nullopt;  // inside of it, a few vectors for each plane
+};
+void vectorize_points(const Op& op, const PointLoop& loop, const Target& target,
+                      StageSchedule* stage);
 // The most values of a pixel (match_pixels).
 inline constexpr int64_t kMostValuesOfPixel = 3;
 // The operation with rows of so many.

@@ -158,7 +158,7 @@ void derive_vectors(const Op& op, size_t row, bool whole_rows, const Target& tar
   if (sums == nullptr) {
     const Axis& along = result.axes[vector_axis(result, target)];
     StageSchedule& stage = (*schedule)[result.name];
-    vectorize_points(result, along, target, &stage, whole_rows);
+    vectorize_points(result, {along, whole_rows}, target, &stage);
     const bool is_known = along.extent().is_constant();
     if (whole_rows && !is_known && (needs_what_it_lacks(result, target) || has_borders(result))) {
       stage.partition(along);

@@ -161,6 +161,12 @@ std::optional<Reads> reads_of(const Op& producer, const Op& reader, size_t dimen
   return reads;
 }
 
+bool reads_op(const Op& reader, const Op& op) {
+  const std::vector<OpPtr> read = operands(reader);
+  return std::any_of(read.begin(), read.end(),
+                     [&](const OpPtr& operand) { return operand.get() == &op; });
+}
+
 bool is_axis(const Affine& index, const Axis& axis) {
   return index.coefficients == std::map<std::string, int64_t>{{axis.name(), 1}} &&
          index.offset == Extent(0);

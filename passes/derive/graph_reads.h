@@ -64,6 +64,8 @@ bool reads_same_place(const Op& producer, size_t position, const Op& reader, siz
 // and nowhere else.
 bool reads_at_own_place(const Op& producer, const Op& reader);
 
+// Whether an operand of `reader` is `op`.
+bool reads_op(const Op& reader, const Op& op);
 // Whether an index is that axis and nothing else.
 bool is_axis(const Affine& index, const Axis& axis);
 // Whether the first and the last element of every dimension from `first` on are read, or
