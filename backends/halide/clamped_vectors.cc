@@ -10,6 +10,9 @@
 
 #include "backends/halide/equal_indices.h"
 #include "backends/halide/first_lanes.h"
+#include "backends/halide/lanes_in_front.h"
+#include "backends/halide/named_vectors.h"
+#include "backends/halide/one_lane.h"
 
 namespace emulsion {
 namespace {
@@ -142,25 +145,14 @@ class LaneMoves : public hi::IRVisitor {
   }
 };
 
-// The last lane for which each part of a condition holds that has one.
-void add_last_lanes(const Halide::Expr& condition, std::vector<Halide::Expr>* lanes) {
-  const Halide::Expr plain = hi::unwrap_tags(condition);
-  if (const auto* both = plain.as<hi::And>()) {
-    add_last_lanes(both->a, lanes);
-    add_last_lanes(both->b, lanes);
-  } else if (const std::optional<Halide::Expr> last = last_lane_of(plain)) {
-    lanes->push_back(*last);
-  }
-}
-
 // Of add(before, select(..)), the sums of a vector of which the last lanes add nothing.
 const hi::Select* chosen_in(const Halide::Expr& sum) {
   const auto* call = sum.as<hi::Call>();
   if (call == nullptr || call->call_type != hi::Call::PureIntrinsic) return nullptr;
-  std::vector<Halide::Expr> ends;
+  std::vector<Front> fronts;
   const auto* select = call->args.back().as<hi::Select>();
-  if (select != nullptr) add_last_lanes(select->condition, &ends);
-  return ends.empty() ? nullptr : select;
+  if (select != nullptr) add_fronts(select->condition, &fronts);
+  return fronts.empty() ? nullptr : select;
 }
 
 // Names of values that only what is chosen uses, inside that:
@@ -196,7 +188,7 @@ Halide::Expr with_names_inside(const Halide::Expr& value) {
   return made;
 }
 
-class ClampedVectors : public hi::IRMutator {
+class ClampedVectors : public NamedVectors {
  public:
   using Elements = std::map<std::string, Halide::Expr>;
 
@@ -205,10 +197,10 @@ class ClampedVectors : public hi::IRMutator {
       : least_bits_(least_bits), elements_(std::move(elements)) {}
 
  private:
-  using hi::IRMutator::visit;
+  using NamedVectors::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
-    Halide::Expr made = hi::IRMutator::visit(op);
+    Halide::Expr made = NamedVectors::visit(op);
     const auto* load = made.as<hi::Load>();
     const int lanes = op->type.lanes();
     const std::optional<Clamp> clamp = clamp_in(load->index);
@@ -216,11 +208,17 @@ class ClampedVectors : public hi::IRMutator {
     if (elements_) {
       Halide::Expr between = with_what_is_between(*load, has_masks);
       if (between.defined()) return between;
-      return has_masks ? made : whole_or(made, clamp);
+      if (has_masks) return made;
+      const std::optional<InFront> lies = clamp ? std::nullopt : in_front(*load);
+      return lies ? whole_where_it_fits(*load, lies->places, made) : whole_or(made, clamp);
     }
     // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
     const bool can_mask = lanes % 2 == 0 && has_masks;
-    if (!can_mask || !clamp) return made;
+    if (!can_mask) return made;
+    if (!clamp) {
+      const std::optional<InFront> lies = in_front(*load);
+      return lies ? load_at(*load, lies->places, lies->mask) : made;
+    }
     if (clamp->step > 1) return steps(made, *clamp);
     const std::optional<Halide::Expr> count = first_lanes(load->predicate, lanes);
     return count ? neighbours(*load, *clamp, *count) : made;
@@ -228,15 +226,16 @@ class ClampedVectors : public hi::IRMutator {
 
   // What is chosen where lanes are in front of an end: of a clamp at that end no lane is used.
   Halide::Expr visit(const hi::Select* op) override {
-    const size_t known = ends_.size();
-    add_last_lanes(op->condition, &ends_);
-    if (ends_.size() > known) {
+    const size_t known = fronts_.size();
+    add_fronts(with_values(op->condition), &fronts_);
+    const auto forget = [&] { fronts_.erase(fronts_.begin() + known, fronts_.end()); };
+    if (fronts_.size() > known) {
       LaneMoves moves;
       op->true_value.accept(&moves);
-      if (moves.any) ends_.resize(known);
+      if (moves.any) forget();
     }
     const Halide::Expr chosen = mutate(op->true_value);
-    ends_.resize(known);
+    forget();
     const Halide::Expr condition = mutate(op->condition), other = mutate(op->false_value);
     const bool same = chosen.same_as(op->true_value) && condition.same_as(op->condition) &&
                       other.same_as(op->false_value);
@@ -247,22 +246,55 @@ class ClampedVectors : public hi::IRMutator {
     if (elements_ && op->extents.size() == 1) {
       elements_->insert_or_assign(op->name, op->extents[0]);
     }
-    return hi::IRMutator::visit(op);
+    return NamedVectors::visit(op);
   }
 
   Stmt visit(const hi::Store* op) override {
     const Halide::Expr value = with_names_inside(op->value);
-    if (value.same_as(op->value)) return hi::IRMutator::visit(op);
+    if (value.same_as(op->value)) return NamedVectors::visit(op);
     const Stmt made =
         hi::Store::make(op->name, value, op->index, op->param, op->predicate, op->alignment);
-    return hi::IRMutator::visit(made.as<hi::Store>());
+    return NamedVectors::visit(made.as<hi::Store>());
   }
 
   // Whether no lane is used whose neighbour is above the bound.
   bool is_inside(const Clamp& clamp, const Halide::Expr& bound) const {
-    return std::any_of(ends_.begin(), ends_.end(), [&](const Halide::Expr& last) {
-      return are_equal_indices(bound - clamp.base, last);
+    return std::any_of(fronts_.begin(), fronts_.end(), [&](const Front& front) {
+      const auto* ramp = front.places.as<hi::Ramp>();
+      return ramp != nullptr && hi::is_const_one(ramp->stride) &&
+             are_equal_indices(bound - clamp.base, front.last - ramp->base);
     });
+  }
+
+  // Neighbours through several short rows, of which the last are beyond the end and not used.
+  struct InFront {
+    Halide::Expr places, mask;
+  };
+  std::optional<InFront> in_front(const hi::Load& load) const {
+    if (load.type.is_scalar() || !hi::is_const_one(load.predicate)) return std::nullopt;
+    for (const Front& front : fronts_) {
+      const Halide::Expr index = with_values(load.index);
+      const Halide::Expr inside = without_clamps(index, front);
+      const Halide::Expr ramp = inside.same_as(index) ? Halide::Expr() : ramp_of_neighbours(inside);
+      if (ramp.defined()) return InFront{ramp, front.condition};
+    }
+    return std::nullopt;
+  }
+
+  // Whether the memory has all lanes from the first one on.
+  static Halide::Expr fits(const Halide::Expr& first, int lanes, const Halide::Expr& elements) {
+    return first >= 0 && first <= elements - lanes;
+  }
+
+  // In lanes too that nothing asks for.
+  Halide::Expr whole_where_it_fits(const hi::Load& load, const Halide::Expr& places,
+                                   const Halide::Expr& otherwise) const {
+    const auto elements = elements_->find(load.name);
+    if (elements == elements_->end()) return otherwise;
+    const int lanes = load.type.lanes();
+    const Halide::Expr first = places.as<hi::Ramp>()->base;
+    return if_then_else(hi::simplify(fits(first, lanes, elements->second)),
+                        load_at(load, places, hi::const_true(lanes)), otherwise);
   }
 
   static Halide::Expr load_at(const hi::Load& load, const Halide::Expr& index,
@@ -306,7 +338,7 @@ class ClampedVectors : public hi::IRMutator {
     const auto elements = elements_->find(load->name);
     if (lanes == 1 || elements == elements_->end()) return made;
     const bool is_masked = !hi::is_const_one(load->predicate);
-    Halide::Expr first, fits = hi::const_true();
+    Halide::Expr first, may_read = hi::const_true();
     if (!clamp) {
       const auto* ramp = load->index.as<hi::Ramp>();
       if (ramp == nullptr || !hi::is_const_one(ramp->stride) || !is_masked) return made;
@@ -320,7 +352,7 @@ class ClampedVectors : public hi::IRMutator {
       const std::optional<Halide::Expr> count = first_lanes(load->predicate, lanes);
       if (!count) return made;
       const std::optional<Halide::Expr> reads_any = reads_any_of(*load, *clamp, *count);
-      if (reads_any) fits = *reads_any;
+      if (reads_any) may_read = *reads_any;
       for (const Bound& bound : clamp->bounds) {
         if (bound.is_most && is_inside(*clamp, bound.value)) continue;
         const Halide::Expr lane = bound.is_most ? *count - 1 : 0;
@@ -328,8 +360,8 @@ class ClampedVectors : public hi::IRMutator {
                                   edge_of(*load, *clamp, lane, reads_any));
       }
     }
-    fits = hi::simplify(fits && first >= 0 && first <= elements->second - lanes);
-    return if_then_else(fits, values, made);
+    may_read = hi::simplify(may_read && fits(first, lanes, elements->second));
+    return if_then_else(may_read, values, made);
   }
 
   // Of every second to fourth element, of which a tail takes the first ones. Undefined of others.
@@ -406,14 +438,14 @@ class ClampedVectors : public hi::IRMutator {
   auto without_name(const Let* op) {
     return op->value.type().is_vector() && clamp_in(op->value)
                ? mutate(hi::substitute(op->name, op->value, op->body))
-               : hi::IRMutator::visit(op);
+               : NamedVectors::visit(op);
   }
   Stmt visit(const hi::LetStmt* op) override { return without_name(op); }
   Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
 
   const int least_bits_;
   std::optional<Elements> elements_;  // of memory, by its name
-  std::vector<Halide::Expr> ends_;    // last lanes that are used, by the conditions around
+  std::vector<Front> fronts_;         // lanes that are used, by the conditions around
 };
 
 }  // namespace

@@ -18,11 +18,16 @@ namespace emulsion {
 //                                                    x[ramp] where 0 <= ramp <= N - 1))
 //
 // The last step of sums in lanes uses the load only in the lanes in front of the end,
-// select(ramp < N, x[..], 0): the element at the end is not loaded then. Of every second to fourth
-// element all that lies between is loaded too. A tail may mask the load already, up to some lane. A
-// guard of a tensor that may be empty, select(W > 0, index, 0), becomes a mask: without elements
-// nothing is read, and no lane's value is used (safe_indices of emit_uop.cc). `least_bits`: of the
-// smallest elements that the vector unit can mask.
+// select(ramp < N, x[..], 0): the element at the end is not loaded then. Neither are rows behind
+// the last one, where a vector goes through several short ones:
+//
+//   select(ramp / 6 + r < R, x[min(ramp / 6 + r, R - 1) * 6 + ramp % 6], 0)
+//     ->  select(ramp / 6 + r < R, x[r * 6 + ramp] where ramp / 6 + r < R, 0)
+//
+// Of every second to fourth element all that lies between is loaded too. A tail may mask the load
+// already, up to some lane. A guard of a tensor that may be empty, select(W > 0, index, 0), becomes
+// a mask: without elements nothing is read, and no lane's value is used (safe_indices of
+// emit_uop.cc). `least_bits`: of the smallest elements that the vector unit can mask.
 Halide::Internal::Stmt mask_clamped_vectors(const Halide::Internal::Stmt& statement,
                                             int least_bits);
 

@@ -52,4 +52,15 @@ class OneLane : public hi::IRMutator {
 
 Halide::Expr one_lane(const Halide::Expr& vector, int lane) { return OneLane(lane).of(vector); }
 
+Halide::Expr ramp_of_neighbours(const Halide::Expr& vector) {
+  const Halide::Expr first = one_lane(vector, 0);
+  if (!first.defined()) return {};
+  const int lanes = vector.type().lanes();
+  for (int lane = 1; lane < lanes; ++lane) {
+    const auto step = hi::as_const_int(hi::simplify(one_lane(vector, lane) - first));
+    if (!step || *step != lane) return {};
+  }
+  return hi::Ramp::make(first, 1, lanes);
+}
+
 }  // namespace emulsion

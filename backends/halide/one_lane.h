@@ -9,6 +9,8 @@ namespace emulsion {
 
 // Simplified. Of what is made of ramps, and of what is the same in all lanes; undefined of others.
 Halide::Expr one_lane(const Halide::Expr& vector, int lane);
+// A vector whose lanes are numbers one behind the other, as a ramp; undefined of others.
+Halide::Expr ramp_of_neighbours(const Halide::Expr& vector);
 
 }  // namespace emulsion
 

@@ -150,18 +150,6 @@ Halide::Expr ramp_of(const LaneSteps& steps, const Halide::Type& type) {
   return hi::Ramp::make(signed_base(steps), stride, type.lanes());
 }
 
-// A vector whose lanes are numbers one behind the other, as a ramp; undefined of others.
-Halide::Expr ramp_of_neighbours(const Halide::Expr& vector) {
-  const Halide::Expr first = one_lane(vector, 0);
-  if (!first.defined()) return {};
-  const int lanes = vector.type().lanes();
-  for (int lane = 1; lane < lanes; ++lane) {
-    const auto step = hi::as_const_int(hi::simplify(one_lane(vector, lane) - first));
-    if (!step || *step != lane) return {};
-  }
-  return hi::Ramp::make(first, 1, lanes);
-}
-
 // The choice of an index by a comparison of lanes that do not fall with what is the same in all:
 // the places of pixels, one for each of their values.
 class FindsChoice : public hi::IRVisitor {

@@ -44,6 +44,9 @@ class Lane {
     if (const auto* op = e.as<hi::Add>()) return value(op->a) + value(op->b);
     if (const auto* op = e.as<hi::Sub>()) return value(op->a) - value(op->b);
     if (const auto* op = e.as<hi::Mul>()) return value(op->a) * value(op->b);
+    // Of none below zero.
+    if (const auto* op = e.as<hi::Div>()) return value(op->a) / value(op->b);
+    if (const auto* op = e.as<hi::Mod>()) return value(op->a) % value(op->b);
     if (const auto* op = e.as<hi::Min>()) return std::min(value(op->a), value(op->b));
     if (const auto* op = e.as<hi::Max>()) return std::max(value(op->a), value(op->b));
     if (const auto* op = e.as<hi::LT>()) return value(op->a) < value(op->b);
@@ -58,7 +61,9 @@ class Lane {
     if (const auto* op = e.as<hi::Load>()) return load(*op);
     if (const auto* op = e.as<hi::Shuffle>()) return shuffled(*op);
     const auto* call = e.as<hi::Call>();
-    if (call != nullptr && call->is_intrinsic(hi::Call::likely)) return value(call->args[0]);
+    for (const auto mark : {hi::Call::likely, hi::Call::likely_if_innermost}) {
+      if (call != nullptr && call->is_intrinsic(mark)) return value(call->args[0]);
+    }
     if (call != nullptr && call->is_intrinsic(hi::Call::if_then_else)) {
       return value(call->args[value(call->args[0]) != 0 ? 1 : 2]);
     }
@@ -256,6 +261,60 @@ TEST(ClampedVectors, WhatIsChosenElsewhereHasItsElements) {
   EXPECT_EQ(edges(masked(hi::Select::make(neighbours() > all(kCount), held, zeros()))), 1);
 }
 
+// Rows of three, from some element of the first one on; and which lanes are in front of row kCount.
+struct Rows {
+  Expr row, column;
+
+  explicit Rows(int from)
+      : row(hi::Div::make(hi::Ramp::make(from, 1, kLanes), all(3)) + all(kBase)),
+        column(hi::Mod::make(hi::Ramp::make(from, 1, kLanes), all(3))) {}
+
+  std::vector<Expr> in_front() const {
+    return {hi::LT::make(row, all(kCount)), hi::LE::make(row, all(kCount - 1)),
+            hi::LT::make(row - all(kBase), all(kCount - kBase)),
+            hi::And::make(all(kCount > 1), Halide::likely(hi::LT::make(row, all(kCount))))};
+  }
+  Expr clamped_at(const Expr& most) const {
+    return load(hi::Min::make(Halide::likely_if_innermost(row), all(most)) * all(3) + column);
+  }
+};
+
+TEST(ClampedVectors, NoRowBehindTheLastOneIsRead) {
+  for (const int from : {0, 1, 2, 4, 9}) {
+    const Rows rows(from);
+    for (const Expr& condition : rows.in_front()) {
+      const Expr held = rows.clamped_at(kCount - 1);
+      const Expr value = hi::Select::make(condition, held, zeros());
+      EXPECT_FALSE(is_gathered(masked(value))) << value;
+      EXPECT_EQ(edges(masked(value)), 0) << value;
+      expect_same(value, masked(value));
+      EXPECT_FALSE(is_gathered(masked(hi::Select::make(condition, held * held, zeros()))));
+    }
+  }
+}
+
+TEST(ClampedVectors, RowsThatAreReadOtherwiseAreGathered) {
+  const Rows rows(1);
+  const Expr held = rows.clamped_at(kCount - 1);
+  const Expr mask = hi::LT::make(neighbours(), all(3));
+  const std::vector<Expr> apart = {rows.row * all(3) + rows.column * all(2),
+                                   rows.row * all(4) + rows.column};
+  for (const Expr& condition : rows.in_front()) {
+    std::vector<Expr> values = {
+        hi::Select::make(condition, zeros(), held),  // behind the end
+        hi::Select::make(condition, rows.clamped_at(kCount - 2), zeros()),
+        hi::Select::make(condition, hi::Shuffle::make({held}, {3, 2, 1, 0}), zeros()),
+        hi::Select::make(condition, load(held.as<hi::Load>()->index, mask), zeros())};
+    for (const Expr& index : apart) {
+      const Expr clamped =
+          hi::Min::make(rows.row, all(kCount - 1)) * all(4) + (index - rows.row * all(4));
+      values.push_back(hi::Select::make(condition, load(clamped), zeros()));
+    }
+    for (const Expr& value : values) EXPECT_TRUE(is_gathered(masked(value))) << value;
+  }
+  EXPECT_TRUE(is_gathered(masked(held)));
+}
+
 // What is chosen uses an element twice, by a name.
 TEST(ClampedVectors, NamesOfWhatIsChosenAloneAreInsideIt) {
   const Expr held = load(min(neighbours(), all(kCount - 1)));
@@ -411,6 +470,18 @@ TEST(WholeVectors, WhatIsChosenInFrontOfAnEndNeedsNoElementThere) {
     const Expr value = hi::Select::make(condition, held, zeros());
     EXPECT_EQ(edges(whole(value)), 0) << value;
     expect_same_in_memory(value, whole(value));
+  }
+}
+
+TEST(WholeVectors, NoRowBehindTheLastOneIsRead) {
+  for (const int from : {0, 1, 4}) {
+    const Rows rows(from);
+    for (const Expr& condition : rows.in_front()) {
+      const Expr value = hi::Select::make(condition, rows.clamped_at(kCount - 1), zeros());
+      EXPECT_TRUE(has_whole(whole(value))) << value;
+      expect_same_in_memory(value, whole(value));
+      EXPECT_TRUE(whole(value, 32).same_as(value)) << "has masks";
+    }
   }
 }
 

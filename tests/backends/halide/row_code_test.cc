@@ -1,5 +1,6 @@
-// The code of rows that are walked over several times, as of a softmax: what asks memory for the
-// next rows, and what skips NaN. The kernels run on data with NaN, infinities and no rows.
+// The code of rows: of those that are walked over several times, as of a softmax, what asks memory
+// for the next ones, and what skips NaN; of short ones how the last are loaded. The kernels run on
+// data with NaN and infinities, and on no rows.
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@
 #include "passes/lower/lower.h"
 #include "passes/pipeline.h"
 #include "tests/backends/halide/kernel_code.h"
+#include "tests/backends/halide/nest_cases.h"
 
 namespace emulsion {
 namespace {
@@ -64,6 +66,36 @@ TEST_F(RowCode, StepsOfAMaximumThatIsAnOutputAskForNan) {
     const Target target = Target::parse(level);
     const LoopNest nest = run_pipeline(Graph(reduce_max(x, {1}, false, "y")), target).nest;
     EXPECT_GT(count(assembly(nest, target), "cmp(un)?ord[ps]s"), 0) << level;
+  }
+}
+
+// Sums by column of a run-time number of rows in each step, of which vectors go through several.
+Graph sums_of_short_rows(DType dtype, int64_t columns) {
+  const Extent rows = Extent::size("B");
+  const Axis i("i", 21), j("j", rows), k("k", columns);
+  const Tensor x = input("x", dtype, {21, rows, columns});
+  return Graph(compute("y", {k}, sum({i, j}, cast(f32, x(i, j, k)))));
+}
+
+TEST_F(RowCode, RowsBehindTheLastOneAreNotGathered) {
+  for (const char* level : {"x86-64-v3,cores=1", "x86-64-v4,cores=1"}) {
+    const Target target = Target::parse(level);
+    for (const int64_t columns : {3, 5, 6}) {
+      const LoopNest nest = run_pipeline(sums_of_short_rows(f32, columns), target).nest;
+      EXPECT_EQ(count(assembly(nest, target), "v(p)?gather"), 0) << level << ": " << columns;
+    }
+  }
+}
+
+TEST(RowValues, OfRunTimeNumbersOfShortRows) {
+  for (const char* level : kLevels) {
+    const Target target = Target::parse(level);
+    SKIP_UNLESS_IT_RUNS(target);
+    for (const DType dtype : {f32, f64, i16, u8}) {
+      const Graph graph = sums_of_short_rows(dtype, 5);
+      expect_same_as_graph(graph, run_pipeline(graph, target).nest, {0, 1, 2, 5, 16, 17, 33}, 1e-5,
+                           target);
+    }
   }
 }
 
