@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dsl/expr.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/index/simplify_index.h"
@@ -79,6 +80,46 @@ ElementLoops elements_of_rows(const Op& op, size_t rows, const Expr& length) {
   return of;
 }
 
+// Whether the first indices of a read are these axes of its reader.
+bool starts_at(const Expr& read, const Op& reader, size_t first, size_t count) {
+  if (read->args.size() < count) return false;
+  const auto axes = reader.axes.begin() + static_cast<std::ptrdiff_t>(first);
+  return std::equal(axes, axes + static_cast<std::ptrdiff_t>(count), read->args.begin(),
+                    [](const Axis& axis, const Expr& index) {
+                      return index->op == ExprOp::axis && index->name == axis.name();
+                    });
+}
+
+// Whether what the reader computes of the rows of a tile lies as they do in memory, one behind the
+// other: it reads whole tensors at its own place, and what there is once in a row or in a column.
+// Then its elements need not be turned over, as those that are summed up are. A few elements are
+// turned over as fast.
+bool lies_along_rows(const RowGroup& group, const Target& target) {
+  const int64_t least = target.has("avx512_skylake") ? 4 : 5;
+  const Op& reader = result_of(group.reader());
+  const size_t rows = group.axes().size(), rank = reader.axes.size();
+  if (group.is_across_steps() || rank != rows + 1) return false;
+  if (sums_of(group.reader()) != nullptr) return false;
+  if (reader.shape.back().as_constant().value_or(0) < least) return false;
+  const std::vector<const Op*> members = members_of(group);
+  const auto lies = [&](const Op& part, const Expr& read) {
+    const Op& tensor = *read->tensor;
+    const bool is_of_row = starts_at(read, part, 0, rows);
+    if (is_of_row && is_one_in_a_row(tensor, group.axes())) return true;
+    if (std::count(members.begin(), members.end(), &tensor) > 0) return false;
+    if (tensor.shape == part.shape) return starts_at(read, part, 0, rank);
+    return read->args.size() == 1 && starts_at(read, part, rows, 1);
+  };
+  const auto all_lie = [&](const Op& part) {
+    const std::vector<Expr> reads = reads_in(part.body);
+    return std::all_of(reads.begin(), reads.end(),
+                       [&](const Expr& read) { return lies(part, read); });
+  };
+  if (group.reader().kind != OpKind::fused) return all_lie(reader);
+  return std::all_of(group.reader().members.begin(), group.reader().members.end(),
+                     [&](const OpPtr& part) { return all_lie(*part); });
+}
+
 }  // namespace
 
 void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const Target& target,
@@ -105,16 +146,26 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
     place(reader, accumulator_of(reader, reader, schedule), inner);
   }
   const bool exact = row.extent().exact_quotient(lanes).has_value();
-  std::vector<Axis> order = {lane};
-  for (size_t i = reader.axes.size(); i-- > rows;) order.push_back(reader.axes[i]);
-  if (group.is_across_steps()) order.push_back(inner);
-  order.push_back(tile);
   const bool shifts = !length.defined() && (fills_lanes || row.extent().is_constant());
-  const Tail tail = shifts ? Tail::shift_inwards : Tail::predicate;
-  stage.split(row, tile, lane, lanes, exact ? Tail::automatic : tail);
-  if (order.size() > 2) stage.reorder(order);
+  const Tail tail = exact ? Tail::automatic : shifts ? Tail::shift_inwards : Tail::predicate;
+  // Under masks, as in the last tile of others, what there is once in a row would be gathered.
+  const bool is_whole = exact || shifts;
+  const bool along_rows = !length.defined() && is_whole && lies_along_rows(group, target);
+  const Axis flat(fresh_axis(reader, "flat"), reader.shape.back());
+  if (along_rows) {
+    const Axis one(fresh_axis(reader, "row"));
+    stage.split(row, tile, one, lanes, tail).fuse(one, reader.axes.back(), flat);
+    stage.split(flat, flat, lane, lanes);
+  } else {
+    std::vector<Axis> order = {lane};
+    for (size_t i = reader.axes.size(); i-- > rows;) order.push_back(reader.axes[i]);
+    if (group.is_across_steps()) order.push_back(inner);
+    order.push_back(tile);
+    stage.split(row, tile, lane, lanes, tail);
+    if (order.size() > 2) stage.reorder(order);
+  }
   stage.vectorize(lane);
-  if (!exact && !shifts) stage.partition(tile);
+  if (!is_whole) stage.partition(tile);
   for (const Op* op : members_of(group)) {
     const Op& result = result_of(*op);
     const Op* sums = sums_of(*op);
@@ -124,7 +175,8 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
   }
   Op values = reader;  // without its sums, which are placed
   values.reduction_axes.clear();
-  const ElementLoops elements = elements_of_rows(values, rows, length);
+  ElementLoops elements = elements_of_rows(values, rows, length);
+  if (along_rows) elements.loops = {flat};
   if (!wakes_threads(group, target)) {
     return unroll_by_length(elements, length, std::nullopt, tile, &stage);
   }

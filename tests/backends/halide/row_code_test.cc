@@ -87,6 +87,22 @@ TEST_F(RowCode, RowsBehindTheLastOneAreNotGathered) {
   }
 }
 
+// A row in each lane for the sums, and what follows along the rows.
+TEST(RowValues, OfRowsOfAFewElements) {
+  for (const char* level : kLevels) {
+    const Target target = Target::parse(level);
+    SKIP_UNLESS_IT_RUNS(target);
+    for (const int64_t columns : {5, 8, 11}) {
+      for (const Extent& rows : {Extent(37), Extent::size("B")}) {
+        const Tensor x = input("x", f32, {rows, columns}), z = input("z", f32, {rows, columns});
+        const Graph graph(rms_norm(x, weight("scale", f32, {columns})) + z);
+        expect_same_as_graph(graph, run_pipeline(graph, target).nest, {0, 1, 15, 16, 17, 40}, 1e-5,
+                             target);
+      }
+    }
+  }
+}
+
 TEST(RowValues, OfRunTimeNumbersOfShortRows) {
   for (const char* level : kLevels) {
     const Target target = Target::parse(level);
