@@ -83,6 +83,7 @@ TEST(LanesInFront, OtherClampsStay) {
   for (const Expr& index :
        {rows(), hi::Min::make(rows(), all(kRows - 2)), hi::Max::make(rows(), all(kRows - 1)),
         hi::Min::make(rows() + all(1), all(kRows - 1)), hi::Min::make(lanes(), all(kRows - 1)),
+        hi::Min::make(hi::Div::make(lanes(), all(4)) + all(kRow), all(kRows - 1)),
         hi::Min::make(rows(), rows() - 1), hi::Min::make(data, all(kRows - 1))}) {
     EXPECT_TRUE(without_clamps(index, front).same_as(index)) << index;
   }

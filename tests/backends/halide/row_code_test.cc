@@ -77,12 +77,13 @@ Graph sums_of_short_rows(DType dtype, int64_t columns) {
   return Graph(compute("y", {k}, sum({i, j}, cast(f32, x(i, j, k)))));
 }
 
+// Whether by an instruction, or element by element, of which each takes its index out of a vector.
 TEST_F(RowCode, RowsBehindTheLastOneAreNotGathered) {
   for (const char* level : {"x86-64-v3,cores=1", "x86-64-v4,cores=1"}) {
     const Target target = Target::parse(level);
     for (const int64_t columns : {3, 5, 6}) {
       const LoopNest nest = run_pipeline(sums_of_short_rows(f32, columns), target).nest;
-      EXPECT_EQ(count(assembly(nest, target), "v(p)?gather"), 0) << level << ": " << columns;
+      EXPECT_EQ(count(assembly(nest, target), "vp?gather|vpextrd"), 0) << level << ": " << columns;
     }
   }
 }
