@@ -99,7 +99,6 @@ bool lies_along_rows(const RowGroup& group, const Target& target) {
   const Op& reader = result_of(group.reader());
   const size_t rows = group.axes().size(), rank = reader.axes.size();
   if (group.is_across_steps() || rank != rows + 1) return false;
-  if (sums_of(group.reader()) != nullptr) return false;
   if (reader.shape.back().as_constant().value_or(0) < least) return false;
   const std::vector<const Op*> members = members_of(group);
   const auto lies = [&](const Op& part, const Expr& read) {
