@@ -295,8 +295,8 @@ class RowLoops {
     const bool has_threads = !in_blocks() && !is_little && wakes_threads(group_, target_);
     const size_t shared = has_threads ? count_shared(loops, target_) : 0;
     if (shared == 0) return std::nullopt;
-    const RowTasks tasks = share_loops(
-        reader_, loops, shared, element_count(most_points(members_of(group_))), target_, &stage_);
+    RowTasks tasks = share_loops(reader_, loops, shared,
+                                 element_count(most_points(members_of(group_))), target_, &stage_);
     if (shared < loops.size()) return tasks;
     row_ = tasks.last;
     are_tasks_ = tasks.steps == 1;
