@@ -45,6 +45,7 @@ HALIDE_BESIDE = {
     "benchmarks/peers/halide_matmul.cc": "the same",
     "benchmarks/peers/halide_memory_bound.cc": "the same",
     "benchmarks/peers/halide_peer.cc": "the same",
+    "tests/backends/halide/clamped_terms.h": "writes loads with a clamp, and reads what passes make of them",
     "tests/backends/halide/compile_aot_test.cc": "writes an archive by LLVM's own writer",
     "tests/backends/halide/emitted_items.h": "reads a statement as it is before Halide's passes",
     "tests/backends/halide/evaluate_halide.h": "the same, in numbers",
