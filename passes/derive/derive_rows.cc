@@ -108,8 +108,6 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
     StageSchedule& stage = (*schedule)[result.name];
     std::optional<MergedAxes> merged;
     if (member.whole_rows) merged = merge_last_axes(op, behind_rows(member), target);
-    // Rows are no pixels that vectors could go through: one of them may be computed at a time.
-    if (merged && vector_axis(merged->view, target) < behind_rows(member)) merged.reset();
     if (merged) merged->fuse(&stage);
     vectorize_rows(merged ? merged->view : result, behind_rows(member), again, target, &stage);
   }
@@ -332,7 +330,7 @@ class RowLoops {
     stage_.split(row_, row_, one_, rows_, tail);
     if (!exact && !starts_earlier) stage_.partition(row_);
     if (few_) stage_.reorder({one_, *few_});
-    if (lie_across() && is_even_) {
+    if (lie_across()) {
       vectorize_across_rows(group_.members.front(), one_, rows_, target_, &schedule_);
     }
   }
