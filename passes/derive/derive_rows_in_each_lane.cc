@@ -90,6 +90,17 @@ bool starts_at(const Expr& read, const Op& reader, size_t first, size_t count) {
                     });
 }
 
+// Whether something takes long and is the same for all elements of a row or of a column: in lanes
+// it is computed once for these.
+bool takes_long_once(const Op& part, const Shape& elements) {
+  const auto is_element = [&](const Expr& e) {
+    return e->op == ExprOp::read && e->tensor->shape == elements;
+  };
+  return any_part(part.body, [&](const Expr& e) {
+    return instructions_of(e.node()) > kAsALoad && !any_part(e, is_element);
+  });
+}
+
 // Whether what the reader computes of the rows of a tile lies as they do in memory, one behind the
 // other: it reads whole tensors at its own place, and what there is once in a row or in a column.
 // Then its elements need not be turned over, as those that are summed up are. A few elements are
@@ -110,6 +121,7 @@ bool lies_along_rows(const RowGroup& group, const Target& target) {
     return read->args.size() == 1 && starts_at(read, part, rows, 1);
   };
   const auto all_lie = [&](const Op& part) {
+    if (takes_long_once(part, reader.shape)) return false;
     const std::vector<Expr> reads = reads_in(part.body);
     return std::all_of(reads.begin(), reads.end(),
                        [&](const Expr& read) { return lies(part, read); });

@@ -36,12 +36,12 @@ Tensor below_most(const Matrix& of) {
   return compute("y", {of.i(), of.j()}, x(of.i(), of.j()) - most(of.i()));
 }
 
-// A norm of the mean square, and something behind it.
-Tensor norm(const Matrix& of, const Expr& behind) {
+// Each element times the sum of the squares of its row, and something behind it.
+Tensor scaled(const Matrix& of, const Expr& behind) {
   const Axis r("r", of.columns);
   const Tensor x = of.x();
   const Tensor squares = compute("squares", {of.i()}, sum(r, x(of.i(), r) * x(of.i(), r)));
-  return compute("y", {of.i(), of.j()}, x(of.i(), of.j()) / sqrt(squares(of.i())) + behind);
+  return compute("y", {of.i(), of.j()}, x(of.i(), of.j()) * squares(of.i()) + behind);
 }
 
 // Whether the last operation goes through the rows of a tile as they lie in memory.
@@ -59,8 +59,8 @@ TEST(RowsInEachLane, TheLastOperationGoesAlongThem) {
     const Matrix of{5};
     const Tensor z = of.x("z"), scale = weight("scale", f32, {5});
     EXPECT_TRUE(goes_along_rows(Graph(below_most(of)), target)) << level;
-    EXPECT_TRUE(goes_along_rows(Graph(norm(of, z(of.i(), of.j()))), target)) << level;
-    EXPECT_TRUE(goes_along_rows(Graph(norm(of, scale(of.j()))), target)) << level;
+    EXPECT_TRUE(goes_along_rows(Graph(scaled(of, z(of.i(), of.j()))), target)) << level;
+    EXPECT_TRUE(goes_along_rows(Graph(scaled(of, scale(of.j()))), target)) << level;
     EXPECT_TRUE(goes_along_rows(Graph(rms_norm(of.x(), scale) + z), target)) << level;
   }
 }
@@ -107,10 +107,33 @@ TEST(RowsInEachLane, WhatLiesOtherwiseStaysInLanes) {
   for (const Expr& behind :
        {Expr(turned(j, i)), Expr(wide(i, j)), Expr(wide(i, j + 1)), Expr(z(i, 4 - j)),
         Expr(z(kRows - 1 - i, j)), Expr(scale(2 * j)), Expr(table(j, 3)), z(i, j) + z(i, 4 - j)}) {
-    const Graph graph(norm(of, behind));
+    const Graph graph(scaled(of, behind));
     EXPECT_FALSE(goes_along_rows(graph, kWide)) << to_string(behind);
     EXPECT_TRUE(is_in_each_lane(graph, kWide));
   }
+}
+
+// Once for all elements that have it.
+TEST(RowsInEachLane, WhatTakesLongOfARowOrAColumnStaysInLanes) {
+  const Matrix of{5};
+  const Axis r("r", 5);
+  const Tensor x = of.x(), w = weight("w", f32, {5});
+  const Tensor squares = compute("squares", {of.i()}, sum(r, x(of.i(), r) * x(of.i(), r)));
+  const auto graph_of = [&](const Expr& factor) {
+    return Graph(compute("y", {of.i(), of.j()}, x(of.i(), of.j()) * factor));
+  };
+  const Expr row = squares(of.i()), column = w(of.j());
+  EXPECT_TRUE(goes_along_rows(graph_of(row + column), kWide));
+  EXPECT_TRUE(goes_along_rows(graph_of(row * column), kWide));
+  for (const Expr& factor : {sqrt(row), 1.0F / (row + 1.0F), row / (column + 1.0F),
+                             row * exp(column), exp(-row) + column}) {
+    const Graph graph = graph_of(factor);
+    EXPECT_FALSE(goes_along_rows(graph, kWide)) << to_string(factor);
+    EXPECT_TRUE(is_in_each_lane(graph, kWide)) << to_string(factor);
+  }
+  // Of an element it takes as long in either way.
+  const Expr of_element = sqrt(abs(x(of.i(), of.j())) + row);
+  EXPECT_TRUE(goes_along_rows(graph_of(of_element), kWide));
 }
 
 TEST(RowsInEachLane, WhatIsSummedUpAgainStaysInLanes) {
