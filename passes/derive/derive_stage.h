@@ -267,6 +267,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
                  bool in_output_memory = false);
 // The same of rows of a few elements, a row in each lane:
 //   for tile: the producers' elements of a vector of rows; the reader's
+// Where all that the reader reads lies along the rows of a tile, so do its vectors:
+//   for tile: the producers' elements of a vector of rows; for flat: a vector of the tile's rows
 // With loops of their own for lengths of up to four, which are `length`: of a known length vectors
 // across the rows are shuffled out of as many vectors of memory. Without one all are unrolled.
 // `fills_lanes`: there are known to be as many rows as a vector has lanes.

@@ -94,9 +94,14 @@ TEST(RowsInEachLane, AFewElementsAreTurnedOver) {
 
 TEST(RowsInEachLane, RowsThatAreStoredStayInLanes) {
   const Matrix of{5};
-  const Graph powers(softmax(of.x()));
-  EXPECT_FALSE(goes_along_rows(powers, kWide));
-  EXPECT_TRUE(is_in_each_lane(powers, kWide));
+  const Axis i = of.i(), j = of.j(), r("r", 5);
+  const Tensor x = of.x(), powers = compute("powers", {i, j}, exp(x(i, j)));
+  const Tensor total = compute("total", {i}, sum(r, powers(i, r)));
+  for (const Graph& graph :
+       {Graph(softmax(of.x())), Graph(compute("y", {i, j}, powers(i, j) * total(i)))}) {
+    EXPECT_FALSE(goes_along_rows(graph, kWide));
+    EXPECT_TRUE(is_in_each_lane(graph, kWide));
+  }
 }
 
 TEST(RowsInEachLane, WhatLiesOtherwiseStaysInLanes) {
