@@ -260,9 +260,8 @@ class ClampedVectors : public NamedVectors {
   // Whether no lane is used whose neighbour is above the bound.
   bool is_inside(const Clamp& clamp, const Halide::Expr& bound) const {
     return std::any_of(fronts_.begin(), fronts_.end(), [&](const Front& front) {
-      const auto* ramp = front.places.as<hi::Ramp>();
-      return ramp != nullptr && hi::is_const_one(ramp->stride) &&
-             are_equal_indices(bound - clamp.base, front.last - ramp->base);
+      const std::optional<Halide::Expr> last = last_lane_of(front);
+      return last && are_equal_indices(bound - clamp.base, *last);
     });
   }
 

@@ -1,5 +1,7 @@
 #include "backends/halide/lanes_in_front.h"
 
+#include <utility>
+
 #include "backends/halide/equal_indices.h"
 #include "backends/halide/one_lane.h"
 
@@ -37,20 +39,30 @@ class WithoutClamps : public hi::IRMutator {
 
 }  // namespace
 
+std::optional<Front> front_of(const Halide::Expr& condition) {
+  const auto* less = condition.as<hi::LT>();
+  const auto* most = condition.as<hi::LE>();
+  if (less == nullptr && most == nullptr) return std::nullopt;
+  const Halide::Expr places = hi::unwrap_tags(less != nullptr ? less->a : most->a);
+  const auto* end = hi::unwrap_tags(less != nullptr ? less->b : most->b).as<hi::Broadcast>();
+  if (end == nullptr || !places.type().is_int()) return std::nullopt;
+  return Front{condition, places, less != nullptr ? end->value - 1 : end->value};
+}
+
+std::optional<Halide::Expr> last_lane_of(const Front& front) {
+  const auto* ramp = front.places.as<hi::Ramp>();
+  if (ramp == nullptr || !hi::is_const_one(ramp->stride)) return std::nullopt;
+  return front.last - ramp->base;
+}
+
 void add_fronts(const Halide::Expr& condition, std::vector<Front>* fronts) {
   const Halide::Expr plain = hi::unwrap_tags(condition);
   if (const auto* both = plain.as<hi::And>()) {
     add_fronts(both->a, fronts);
     add_fronts(both->b, fronts);
-    return;
+  } else if (std::optional<Front> front = front_of(plain)) {
+    fronts->push_back(*std::move(front));
   }
-  const auto* less = plain.as<hi::LT>();
-  const auto* most = plain.as<hi::LE>();
-  if (less == nullptr && most == nullptr) return;
-  const Halide::Expr places = hi::unwrap_tags(less != nullptr ? less->a : most->a);
-  const auto* end = hi::unwrap_tags(less != nullptr ? less->b : most->b).as<hi::Broadcast>();
-  if (end == nullptr || end->value.type() != Halide::Int(32)) return;
-  fronts->push_back({plain, places, less != nullptr ? end->value - 1 : end->value});
 }
 
 Halide::Expr without_clamps(const Halide::Expr& index, const Front& front) {

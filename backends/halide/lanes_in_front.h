@@ -4,6 +4,7 @@
 // Lanes of a vector that lie in front of an end: of others no value is used. What a clamp at that
 // end makes of an index concerns no lane in front of it.
 
+#include <optional>
 #include <vector>
 
 #include "Halide.h"
@@ -15,6 +16,10 @@ struct Front {
   Halide::Expr condition, places, last;
 };
 
+// Those that a condition says; nothing of others.
+std::optional<Front> front_of(const Halide::Expr& condition);
+// Of neighbours the last of these lanes. It may be before the first lane or behind all.
+std::optional<Halide::Expr> last_lane_of(const Front& front);
 // Adds those that the parts of a condition say.
 void add_fronts(const Halide::Expr& condition, std::vector<Front>* fronts);
 

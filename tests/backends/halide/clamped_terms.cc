@@ -114,18 +114,24 @@ Expr Rows::clamped_at(const Expr& most) const {
   return load(hi::Min::make(Halide::likely_if_innermost(row), all(most)) * all(3) + column);
 }
 
-int edges(const Expr& value) {
-  struct Single : hi::IRVisitor {
+int count_loads(const Expr& value, const std::function<bool(const hi::Load& op)>& is_such) {
+  struct Loads : hi::IRVisitor {
     using hi::IRVisitor::visit;
+    std::function<bool(const hi::Load& op)> is_such;
     int count = 0;
 
     void visit(const hi::Load* op) override {
       hi::IRVisitor::visit(op);
-      count += op->type.is_scalar() ? 1 : 0;
+      count += is_such(*op) ? 1 : 0;
     }
-  } single;
-  value.accept(&single);
-  return single.count;
+  } loads;
+  loads.is_such = is_such;
+  value.accept(&loads);
+  return loads.count;
+}
+
+int edges(const Expr& value) {
+  return count_loads(value, [](const hi::Load& op) { return op.type.is_scalar(); });
 }
 
 }  // namespace emulsion::clamped_terms

@@ -4,6 +4,7 @@
 // Loads whose index is clamped, in Halide's own terms, and what each of their lanes is.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
@@ -62,7 +63,9 @@ struct Rows {
   Expr clamped_at(const Expr& most) const;
 };
 
-// How many single elements are loaded.
+// How many of the loads in a value are such ones; and of single elements.
+int count_loads(const Expr& value,
+                const std::function<bool(const Halide::Internal::Load& op)>& is_such);
 int edges(const Expr& value);
 
 }  // namespace emulsion::clamped_terms

@@ -26,20 +26,10 @@ Expr masked(const Expr& value, int least_bits = 32) {
   return mask_clamped_vectors(hi::Evaluate::make(value), least_bits).as<hi::Evaluate>()->value;
 }
 
-struct Loads : hi::IRVisitor {
-  using hi::IRVisitor::visit;
-  int gathered = 0;
-
-  void visit(const hi::Load* op) override {
-    hi::IRVisitor::visit(op);
-    if (op->type.is_vector() && !op->index.as<hi::Ramp>()) ++gathered;
-  }
-};
-
 bool is_gathered(const Expr& value) {
-  Loads loads;
-  value.accept(&loads);
-  return loads.gathered > 0;
+  return count_loads(value, [](const hi::Load& op) {
+           return op.type.is_vector() && op.index.as<hi::Ramp>() == nullptr;
+         }) > 0;
 }
 
 // That the lanes of `a` and `b` are the same wherever the vector is, and that no element is loaded

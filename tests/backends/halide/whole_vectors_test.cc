@@ -54,17 +54,9 @@ int expect_same_in_memory(
 
 // Whether some vector is loaded without a mask.
 bool has_whole(const Expr& value) {
-  struct Whole : hi::IRVisitor {
-    using hi::IRVisitor::visit;
-    bool any = false;
-
-    void visit(const hi::Load* op) override {
-      hi::IRVisitor::visit(op);
-      any = any || (op->index.as<hi::Ramp>() != nullptr && hi::is_const_one(op->predicate));
-    }
-  } loads;
-  value.accept(&loads);
-  return loads.any;
+  return count_loads(value, [](const hi::Load& op) {
+           return op.index.as<hi::Ramp>() != nullptr && hi::is_const_one(op.predicate);
+         }) > 0;
 }
 
 TEST(WholeVectors, EachLaneHasItsElement) {
